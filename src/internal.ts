@@ -46,7 +46,6 @@ export { BridgedEntry } from '../packages/bridge/src/bridged-entry.ts';
 export { processActor } from '../packages/processes/src/child.actor.ts';
 export * as prestart from '../packages/processes/src/prestart.ts';
 export { StderrLog } from '../packages/processes/src/stderr-log.ts';
-export { missingPackageCode } from '../packages/processes/src/missing-package.ts';
 export { limitTables } from '../packages/http/src/options.ts';
 export * as serversLock from '../packages/client/src/hosts/servers-lock.ts';
 export { mayBeNamed } from '../packages/client/src/hosts/merged-names.ts';

@@ -235,7 +235,7 @@ async function faultsOf(host: WritingHost, bench: Bench): Promise<readonly strin
     return [
       ...(seen.length >= 5 ? [] : [`It lists ${seen.join(', ')} after ${wrote}: ${said}`]),
       ...(handed.includes(greeting) ? [] : [`The model is handed ${handed}: ${said}`]),
-      ...(checked.includes('has it, and it starts') ? [] : [checked]),
+      ...(checked.includes('configured, and it starts') ? [] : [checked]),
       ...(left.length === 0 ? [] : [`After --remove it lists ${left.join(', ')}: ${removed}`]),
       ...(before.includes(remark) && !text.includes(remark) ? [`The remark is lost: ${text}`] : []),
     ];

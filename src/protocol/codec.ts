@@ -31,7 +31,7 @@ export function decodeLine(line: string, maxDepth: number): InboundFrame {
 }
 
 /** Maximum length of quoted plain text, UTF-16 units. */
-const maxQuotedText = 300;
+const maxQuotedText = 200;
 
 /** Describes an invalid frame from a server. Plain text was most likely printed by mistake. */
 export function describeServerFrame({ text, error }: InvalidFrame): string {

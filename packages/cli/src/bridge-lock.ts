@@ -9,8 +9,8 @@ import {
   clientOptions,
   connectingOptions,
   hideSecretsOf,
-  tell,
-  tellFaults,
+  printMessages,
+  printConfigProblems,
 } from './client/client-options.ts';
 import { configOf, lockFileOf, readTarget } from './client/target.ts';
 import { interruptible } from './interruption.ts';
@@ -73,13 +73,13 @@ export const command = commandOf(
     const interruption = interruptible((code, signal) => void exitProcess(code, process, signal));
     try {
       const config = await configOf(target);
-      await tellFaults(name, config);
+      await printConfigProblems(name, config);
       if (config.faults.length > 0) throw new UsageError('A file with a fault is not locked');
       hideSecretsOf(config);
       const before = await serversLock.readLockFile(file);
       const isLaunched = called.launched !== undefined;
       const seen = await see(config, {
-        ...connectingOptions({ ...values, env: [] }, (line) => void tell(name, line)),
+        ...connectingOptions({ ...values, env: [] }, (line) => void printMessages(name, line)),
         ...(isLaunched ? { inheritEnv: true } : {}),
         signal: interruption.signal,
       });
@@ -88,7 +88,7 @@ export const command = commandOf(
     } catch (error) {
       if (error instanceof UsageError) throw error;
       if (interruption.exitCode !== undefined) return interruption.exitCode;
-      await tell(name, textOfError(error instanceof Error ? error.message : error));
+      await printMessages(name, textOfError(error instanceof Error ? error.message : error));
       return 1;
     } finally {
       interruption.stop();
@@ -192,12 +192,15 @@ async function settle(
   const shown = basename(file);
   const write = async () => {
     await serversLock.writeLockFile(file, { lockVersion: 1, servers });
-    await tell(name, `${shown} has ${counted(seen.size, 'server')} with ${counted(count, 'tool')}`);
+    await printMessages(
+      name,
+      `${shown} has ${counted(seen.size, 'server')} with ${counted(count, 'tool')}`,
+    );
     return 0;
   };
   if (!before) return await write();
   if (found.size === 0) {
-    await tell(name, `Nothing differs from ${shown}`);
+    await printMessages(name, `Nothing differs from ${shown}`);
     return 0;
   }
   for (const [server, differences] of found) {
@@ -208,11 +211,11 @@ async function settle(
     }
   }
   if (!update) {
-    await tell(name, `${shown} is as it was. Allow what differs with --update`);
+    await printMessages(name, `${shown} is as it was. Allow what differs with --update`);
     return 1;
   }
   if (yes || (await agrees(signal))) return await write();
-  await tell(name, `${shown} is as it was`);
+  await printMessages(name, `${shown} is as it was`);
   return 1;
 }
 

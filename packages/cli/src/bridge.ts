@@ -14,14 +14,14 @@ import {
   connectingOptions,
   hideSecretsOf,
   loginTimeoutMs,
-  noServer,
-  tell,
-  tellFaults,
+  unknownServer,
+  printMessages,
+  printConfigProblems,
 } from './client/client-options.ts';
 import { configOf, lockFileOf, readTarget } from './client/target.ts';
-import { inspectorWish, openInspector } from './inspector.ts';
+import { readInspectorSettings, openInspector } from './inspector.ts';
 import { fileSink } from './log-file.ts';
-import { httpWish } from './options/http-settings.ts';
+import { readHttpSettings } from './options/http-settings.ts';
 import { bridgeOptions } from './options/bridge-options.ts';
 import { optionsText } from './options/option.ts';
 import { commandOf } from './options/parse-options.ts';
@@ -83,7 +83,7 @@ const serving = commandOf(
     }
     const flags = { ...noLimitFlags, limit: values.limit };
     const given = limitsIn(flags);
-    const http = httpWish({ ...values, chdir: false }, given.http);
+    const http = readHttpSettings({ ...values, chdir: false }, given.http);
     // A host that is gone without a word would hold a process.
     const asked = http ? { keepaliveIntervalMs: hostKeepaliveMs } : {};
     // If a client gave up before its person has logged in, the next bridge would ask them anew.
@@ -92,7 +92,7 @@ const serving = commandOf(
     const passed = isLaunched && values.share === 'session' ? { maxRunning: maxPassed } : {};
     const limits = { ...defaultLimits, ...passed, ...asked, ...patient, ...given.session };
     const config = await configOf(target);
-    await tellFaults(name, config);
+    await printConfigProblems(name, config);
     hideSecretsOf(config);
     const trusting = await trustIn(values, lockFileOf(target, values.lock));
     const inherited = isLaunched ? { inheritEnv: true } : {};
@@ -110,12 +110,12 @@ const serving = commandOf(
       log.report.threshold ? { threshold: log.report.threshold } : {},
     );
     const lines = new StderrLines();
-    const inspecting = inspectorWish(values.inspect);
+    const inspecting = readInspectorSettings(values.inspect);
     const inspector = inspecting && (await openInspector(inspecting));
     const common = { ...inspector?.options, limits, report };
     const serverWith = (stores?: Stores) =>
       bridgeTo(config, values.server, {
-        ...connectingOptions({ ...values, env: [] }, (line) => void tell(name, line)),
+        ...connectingOptions({ ...values, env: [] }, (line) => void printMessages(name, line)),
         ...inherited,
         ...(dispatcher ? { dispatcher } : {}),
         ...sharingIn(values),
@@ -224,7 +224,7 @@ function bridgeTo(
   const names = [...config.servers].flatMap(([each, server]) =>
     server.kind === 'enabled' ? [each] : [],
   );
-  if (wanted !== undefined && !names.includes(wanted)) throw noServer(wanted, names);
+  if (wanted !== undefined && !names.includes(wanted)) throw unknownServer(wanted, names);
   if (names.length === 0) throw new UsageError('There is no server');
   const only = wanted ?? (config.servers.size === 1 ? names[0] : undefined);
   try {

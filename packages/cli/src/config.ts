@@ -29,7 +29,7 @@ import { hasFile, hostFile, hostsWithFiles } from './host-files/host-files.ts';
 import type { HostFile, HostWithFile } from './host-files/host-files.ts';
 import { namingFile, offerChange, readHostFile } from './host-files/write-entry.ts';
 import { interruptible } from './interruption.ts';
-import { httpWish } from './options/http-settings.ts';
+import { readHttpSettings } from './options/http-settings.ts';
 import type { HttpSettings } from './options/http-settings.ts';
 import { optionsText } from './options/option.ts';
 import type { OptionTable } from './options/option.ts';
@@ -124,7 +124,7 @@ export const command: Command = {
     const served = await servedArguments(given, usable);
     const isLocal = values.local || (!values.npx && !isInstalled(script));
     const launch = isLocal ? launchOf(script, served.args) : npxLaunch(served.args);
-    const http = httpWish(values, limitsIn(values).http);
+    const http = readHttpSettings(values, limitsIn(values).http);
     const server = http ? servedAt(urlOf(http, values['auth-audience'])) : launch;
     if (http) {
       const line = [launch.command, ...launch.args].map(quotedForShell).join(' ');

@@ -32,7 +32,7 @@ const statelyPort = 8080;
  *
  * @throws {UsageError} it is neither a port nor a known name
  */
-export function inspectorWish(value: string | undefined): InspectorSettings | undefined {
+export function readInspectorSettings(value: string | undefined): InspectorSettings | undefined {
   if (value === undefined) return undefined;
   if (value === '') return { kind: 'page', port: undefined };
   if (value === 'stately') return { kind: 'stately', port: statelyPort };

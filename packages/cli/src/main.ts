@@ -1,5 +1,5 @@
 /** Runs the named command, by default the server. */
-import { exitProcess, missingPackageCode, printableLines } from 'mcp-actors/internal';
+import { exitProcess, printableLines } from 'mcp-actors/internal';
 import type { prestart } from 'mcp-actors/internal';
 import { readArguments } from './options/arguments.ts';
 import { UsageError, packageVersion, print } from './command.ts';
@@ -69,7 +69,7 @@ async function fail(error: unknown): Promise<number> {
 function textToPrint(error: unknown): string {
   if (!(error instanceof Error)) return String(error);
   // Compared by code, because the module may have its own copy of the library.
-  const isMissingPackage = 'code' in error && error.code === missingPackageCode;
+  const isMissingPackage = 'code' in error && error.code === 'MISSING_PACKAGE';
   return error instanceof UsageError || isMissingPackage
     ? error.message
     : (error.stack ?? error.message);

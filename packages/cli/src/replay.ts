@@ -14,7 +14,7 @@ import { workspaceRootsUri, workspaceServer } from '@mcp-actors/workspace-server
 import { UsageError, packageVersion, print } from './command.ts';
 import { checkDirectories, workingDirectory } from './directories.ts';
 import { optionsText } from './options/option.ts';
-import { inspectorWish, openInspector } from './inspector.ts';
+import { readInspectorSettings, openInspector } from './inspector.ts';
 import type { InspectorSettings } from './inspector.ts';
 import type { OptionTable } from './options/option.ts';
 import { commandOf, helpOption } from './options/parse-options.ts';
@@ -67,7 +67,7 @@ export const command = commandOf(
     try {
       const recording = await readRecordingFile(file);
       const live = isLive ? liveOptions(recording, directories) : {};
-      const wish = inspectorWish(values.inspect);
+      const wish = readInspectorSettings(values.inspect);
       const inspector = wish && (await openInspector(wish));
       try {
         const watching = inspector && {

@@ -15,7 +15,7 @@ import { createMcpServer, memory } from 'mcp-actors';
 import type { SessionDump } from 'mcp-actors';
 import { afterAll, beforeAll, describe, expect, onTestFinished, test, vi } from 'vitest';
 import { answerSignal } from '../../serve/src/doctor/answer.ts';
-import { ask, askOnPipe } from '../src/doctor/ask.ts';
+import { queryBySignal, queryOnPipe } from '../src/doctor/ask.ts';
 import {
   exchangeFault,
   openExchange,
@@ -67,7 +67,7 @@ describe('the directory where the doctor and a process meet', () => {
 
   test('is not used if others may look into it, and the doctor says so', async () => {
     const directory = open('shared');
-    expect(await ask(process.pid, 100, directory)).toEqual({
+    expect(await queryBySignal(process.pid, 100, directory)).toEqual({
       ok: false,
       problem: expect.stringMatching(/shared, .* is open to other users .*kill -USR2 PID/),
     });
@@ -95,7 +95,7 @@ describe('the directory where the doctor and a process meet', () => {
     );
     expect(openExchange(file)).toMatch(/file, .* is a file and not a directory\. Remove it/);
     const below = join(file, 'below');
-    expect(await ask(process.pid, 100, below)).toMatchObject({
+    expect(await queryBySignal(process.pid, 100, below)).toMatchObject({
       ok: false,
       problem: expect.stringMatching(/below cannot be made \(ENOTDIR/),
     });
@@ -223,7 +223,7 @@ describe('a process that no signal can ask', () => {
     writeFileSync(join(folder, 'another-12'), '');
     writeFileSync(join(folder, 'mcp-actors-inspect'), '');
     expect(pidsWithPipe(folder)).toEqual([process.pid]);
-    const outcome = await askOnPipe(folder, process.pid, 60_000);
+    const outcome = await queryOnPipe(folder, process.pid, 60_000);
     expect(outcome).toMatchObject({ ok: true, answer: { pid: process.pid, sessions: [{}] } });
     const output = writes(process.stdout);
     expect(await examine(values, [], { pipes: folder })).toBe(0);
@@ -242,14 +242,14 @@ describe('a process that no signal can ask', () => {
     mkdirSync(folder);
     writeFileSync(join(folder, 'mcp-actors-7'), '');
     const problem = 'Process 7 is not an mcp-actors of yours that serves';
-    expect(await askOnPipe(folder, 7, 60_000)).toMatchObject({
+    expect(await queryOnPipe(folder, 7, 60_000)).toMatchObject({
       problem: expect.stringContaining(problem),
     });
     const output = writes(process.stderr);
     expect(await examine(values, [], { pipes: folder })).toBe(1);
     expect(await examine(values, ['7'], { pipes: folder })).toBe(1);
     expect(output).toEqual([
-      'mcp-actors doctor: No mcp-actors of yours serves on this machine\n',
+      'mcp-actors doctor: No serving mcp-actors process of yours on this machine\n',
       expect.stringContaining(problem),
     ]);
   });
@@ -260,7 +260,7 @@ describe('a process that no signal can ask', () => {
     const server = createServer(() => {}).listen(pipeOf(folder, 7));
     onTestFinished(() => void server.close());
     await once(server, 'listening');
-    expect(await askOnPipe(folder, 7, 20)).toEqual({
+    expect(await queryOnPipe(folder, 7, 20)).toEqual({
       ok: false,
       problem: 'Process 7 is busy: no answer within 20 ms',
     });

@@ -164,8 +164,8 @@ describe('JSON with comments', () => {
 
   test.each([
     ['{\n  "a": 1\n  "b": 2\n}', /^line 3, column 3: /],
-    ['[]', /^line 1: it is not a JSON object/],
-    ['{\n  "mcpServers": 3 }', /^line 2: "mcpServers" is not an object/],
+    ['[]', /^line 1: must be a JSON object/],
+    ['{\n  "mcpServers": 3 }', /^line 2: "mcpServers" must be an object/],
     ['{ "mcpServers": {}, \n "mcpServers": {} }', /^line 1: "mcpServers" is there twice/],
   ])('%j is refused with its line', (text, fault) => {
     expect(() => jsoncFile.write(text, jsonPath, small)).toThrow(fault);

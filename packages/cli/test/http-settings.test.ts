@@ -45,11 +45,11 @@ test('its bounds are those that are given', () => {
 
 describe('what is refused', () => {
   test.each([
-    [['--insecure'], '--insecure is about HTTP: add --http PORT'],
-    [['--max-body', '1'], '--max-body is about HTTP: add --http PORT'],
-    [['--limit', 'http.maxEvents=1'], '--limit http.maxEvents is about HTTP: add --http PORT'],
+    [['--insecure'], '--insecure needs --http PORT'],
+    [['--max-body', '1'], '--max-body needs --http PORT'],
+    [['--limit', 'http.maxEvents=1'], '--limit http.maxEvents needs --http PORT'],
     [['--allow-origin', 'https://a.example'], '--allow-origin is about HTTP'],
-    [['--node-url', 'http://a/mcp'], '--node-url is about HTTP: add --http PORT'],
+    [['--node-url', 'http://a/mcp'], '--node-url needs --http PORT'],
     [['--http', '1', '--node-url', 'http://a/mcp'], '--node-url needs --redis'],
     [['--http', '1', '--redis', 'redis://a', '--node-url', 'a:1'], '--node-url must be an http'],
     [['--http', '1', '--chdir'], '--chdir is about one session'],

@@ -1,16 +1,18 @@
 import { expect, test } from 'vitest';
-import { inspectorWish } from '../src/inspector.ts';
+import { readInspectorSettings } from '../src/inspector.ts';
 
 test.each([
   ['stately', { kind: 'stately', port: 8080 }],
   ['stately:9000', { kind: 'stately', port: 9000 }],
 ])('--inspect=%s asks for the official inspector', (value, wish) => {
-  expect(inspectorWish(value)).toEqual(wish);
+  expect(readInspectorSettings(value)).toEqual(wish);
 });
 
 test.each(['stately:', 'stately:0', 'stately:65536', 'stately9000', 'Stately', 'stately:x'])(
   '--inspect=%s is refused',
   (value) => {
-    expect(() => inspectorWish(value)).toThrow(`"${value}" is neither a port from 1 to 65535 nor`);
+    expect(() => readInspectorSettings(value)).toThrow(
+      `"${value}" is neither a port from 1 to 65535 nor`,
+    );
   },
 );

@@ -190,7 +190,7 @@ test.each([
   const print = `console.log('Listening on port 3000');${rest}`;
   const connection = openConnection(
     { command: process.execPath, args: ['-e', print] },
-    { era: 'legacy', report: () => {}, restart: 'none', connectTimeoutMs: 3000 },
+    { era: 'legacy', report: () => {}, restart: 'none', limits: { connectTimeoutMs: 3000 } },
   );
   await expect(connection.ready()).rejects.toMatchObject({
     code,

@@ -4,7 +4,7 @@ import { join, sep } from 'node:path';
 import { fileURLToPath } from 'node:url';
 
 /** Code of the error for a missing package. Its message suffices, so the command prints no stack. */
-export const missingPackageCode = 'MISSING_PACKAGE';
+const missingPackageCode = 'MISSING_PACKAGE';
 
 /**
  * Creates the error for an optional package that cannot be loaded, with {@link missingPackageCode}.

@@ -1,10 +1,10 @@
-/** `mcp-actors doctor` shows the connections of `call` and `shell` too. */
+/** Lets `mcp-actors doctor` inspect the connections of `call` and `shell`. */
 import type { Servers } from 'mcp-actors/client';
 import { answerDoctors } from 'mcp-actors/internal';
 import { print, withoutHidden } from '../command.ts';
-import { textOfFailure } from './exit-codes.ts';
+import { describeFailure } from './exit-codes.ts';
 
-/** Answers doctors from now on. */
+/** Starts answering `doctor` queries. */
 export function answerDoctor(servers: Servers): void {
   const write = (line: string): boolean => {
     void print(process.stderr, line);
@@ -18,20 +18,20 @@ export function answerDoctor(servers: Servers): void {
   });
 }
 
-/** The dump travels to another process, too. */
+/** Removes secrets, because the dump goes to another process. */
 function withoutSecrets<T>(dumps: T): T {
   return JSON.parse(JSON.stringify(dumps), (_, value: unknown) =>
     typeof value === 'string' ? withoutHidden(value) : value,
   ) as T;
 }
 
-/** The state of each server. */
+/** Dumps the state of each server. */
 function dumpConnections(servers: Servers) {
   return [...servers.status].map(([name, { state, error, launches }]) => {
     const connection = servers.get(name)?.dump();
     return {
       ...{ name, state, launches },
-      ...(error ? { error: textOfFailure(error) } : {}),
+      ...(error ? { error: describeFailure(error) } : {}),
       ...(connection ? { connection } : {}),
     };
   });

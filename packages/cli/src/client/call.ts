@@ -1,4 +1,4 @@
-/** `mcp-actors call`: calls one tool of one server. stdout gets its result, and nothing else. */
+/** `mcp-actors call`: calls one tool of one server. Only the result goes to stdout. */
 import { openConfig } from 'mcp-actors/client';
 import type { HostsConfig, Servers, ServersOptions, ServerStatus } from 'mcp-actors/client';
 import { exitProcess, keepNumberTexts, mayBeNamed, printableJson } from 'mcp-actors/internal';
@@ -13,44 +13,44 @@ import {
   columns,
   connectingOptions,
   hideSecretsOf,
-  onlyServer,
-  onlyServers,
-  tell,
-  tellFaults,
+  selectServer,
+  selectServers,
+  printMessages,
+  printConfigProblems,
 } from './client-options.ts';
-import { absencesOf, findTool, listingMs } from './find-tool.ts';
-import { ExitCode, exitCodeOf, textOfFailure } from './exit-codes.ts';
-import { askingPerson, follow } from './person.ts';
+import { describeMissingTools, findTool, listingMs } from './find-tool.ts';
+import { ExitCode, exitCodeOf, describeFailure } from './exit-codes.ts';
+import { openElicitation, printEvents } from './person.ts';
 import { interruptible } from '../interruption.ts';
 import type { Interruption } from '../interruption.ts';
 import { drawProgress } from './progress-line.ts';
-import { textOfResult } from './result-text.ts';
+import { formatResult } from './result-text.ts';
 import { configOf, readTarget } from './target.ts';
 import type { Target } from './target.ts';
-import { watching } from './watching.ts';
+import { openObservers } from './watching.ts';
 import { readToolArguments } from './tool-arguments.ts';
 
-/** The command's options; the documentation has them too. */
+/** Options of the command, also used to generate the documentation. */
 export const callOptions = {
   tool: {
     kind: 'text',
     placeholder: 'NAME',
-    help: 'The tool, if it is not the first argument.',
+    help: 'Tool to call. Default: the first argument.',
   },
   list: { kind: 'switch', help: 'Print the tools instead of calling one.' },
   json: {
     kind: 'switch',
-    help: 'Print the structured result as JSON, or the content if there is none; with --list, the tools.',
+    help: 'Print the structured result as JSON, or the content without one; with --list, print the tools as JSON.',
   },
   raw: {
     kind: 'switch',
-    help: 'Print the whole result as the server sent it, as one line of JSON.',
+    help: 'Print the whole result as one line of JSON, exactly as the server sent it.',
   },
   timeout: {
     kind: 'duration',
     bounds: { min: 1, max: 86_400_000 },
     default: undefined,
-    help: 'How long connecting may take, and then the call. By default 30s, and 60s without progress or 10min in all.',
+    help: 'Timeout for connecting and for the call. Default: 30s to connect; for the call 60s without progress, 10min in total.',
   },
   ...clientOptions,
   help: helpOption,
@@ -60,24 +60,24 @@ const help = `Usage: mcp-actors call FILE SERVER__TOOL [ARGUMENTS]
        mcp-actors call URL TOOL [ARGUMENTS]
        mcp-actors call TOOL [ARGUMENTS] -- COMMAND [ARGUMENTS...]
 
-Calls a tool of an MCP server, which it starts or reaches for that. FILE is an mcpServers
-file, as hosts have it. The ARGUMENTS are one JSON object; @FILE or -, a file or stdin that
-holds one; or any number of key=value, read by the tool's schema.
+Calls a tool of an MCP server, after starting or reaching the server. FILE is an mcpServers
+file, as used by hosts. ARGUMENTS are one JSON object; @FILE or - for a file or stdin that
+contains one; or any number of key=value, parsed by the tool's schema.
 
   mcp-actors call mcp.json github__search_issues '{"query":"crash"}'
   mcp-actors call --tool echo '{"text":"hi"}' -- node server.js
   mcp-actors call https://example.com/mcp add a=1 b=2
   mcp-actors call mcp.json --list
 
-stdout gets the result, and nothing else. Ctrl-C cancels the call, and ends the server; a
-second one ends everything at once.
+Only the result goes to stdout. Ctrl-C cancels the call and ends the server; a
+second Ctrl-C exits at once.
 
 Options:
 ${optionsText(callOptions)}
 
-Exit status: 0 if the tool has done its work, 1 if it or its server answered with an error,
-2 if the command was called wrongly, 3 if there is no connection or it was lost, 4 after a
-timeout, 5 if the server wants a login, 130 after Ctrl-C.
+Exit status: 0 on success, 1 if the tool or the server answered with an error,
+2 for a usage error, 3 if the connection failed or was lost, 4 after a
+timeout, 5 if the server requires a login, 130 after Ctrl-C.
 `;
 
 const name = 'mcp-actors call';
@@ -88,7 +88,7 @@ export const command = commandOf(
   async (called) => {
     const { values } = called;
     keepNumberTexts();
-    if (values.json && values.raw) throw new UsageError('Give one of --json and --raw');
+    if (values.json && values.raw) throw new UsageError('--json and --raw exclude each other');
     const target = readTarget(name, called);
     const interruption = interruptible((code, signal) => void exitProcess(code, process, signal));
     try {
@@ -96,7 +96,7 @@ export const command = commandOf(
     } catch (error) {
       if (error instanceof UsageError) throw error;
       if (interruption.exitCode !== undefined) return interruption.exitCode;
-      await tell(name, textOfFailure(error));
+      await printMessages(name, describeFailure(error));
       return exitCodeOf(error);
     } finally {
       interruption.stop();
@@ -117,23 +117,23 @@ async function run(
   const tool = values.tool ?? first;
   const written = values.tool === undefined ? rest : target.rest;
   if (tool === undefined && !values.list) {
-    throw new UsageError(`Which tool? Name it, or see those that there are with ${name} --list`);
+    throw new UsageError(`Name a tool, or list the tools with ${name} --list`);
   }
   const wanted = chosen(config, values.server, tool);
-  await tellFaults(name, wanted);
-  await using watched = await watching(values, wanted.servers.size === 1 ? 'one' : 'each');
-  const person = askingPerson(values.answer, name);
+  await printConfigProblems(name, wanted);
+  await using watched = await openObservers(values, wanted.servers.size === 1 ? 'one' : 'each');
+  const person = openElicitation(values.answer, name);
   const options: ServersOptions = {
     ...person.options,
-    ...connectingOptions(values, (line) => void tell(name, line)),
-    // A person at a prompt should hear of a crash at once.
+    ...connectingOptions(values, (line) => void printMessages(name, line)),
+    // Report a crash immediately instead of restarting.
     restart: 'none',
     watch: false,
     limits: values.timeout === undefined ? {} : { connectTimeoutMs: values.timeout },
   };
   const servers = openConfig(wanted, watched.options(options));
   answerDoctor(servers);
-  const followed = values.verbose ? follow(servers, name) : undefined;
+  const followed = values.verbose ? printEvents(servers, name) : undefined;
   const { signal } = interruption;
   try {
     return values.list
@@ -146,14 +146,17 @@ async function run(
   }
 }
 
-/** Only the servers that may have the tool are started. */
+/** Selects the servers that may have the tool; the others are not started. */
 function chosen(config: HostsConfig, server: string | undefined, tool = ''): HostsConfig {
-  if (server !== undefined) return onlyServer(config, server);
+  if (server !== undefined) return selectServer(config, server);
   const named = [...config.servers.keys()].filter((each) => mayBeNamed(each, tool));
-  return named.length === 0 ? config : onlyServers(config, named);
+  return named.length === 0 ? config : selectServers(config, named);
 }
 
-/** If there is only one server, its failure is the command's failure. */
+/**
+ * Waits for a single server, whose failure is then the command's failure. Returns false if there
+ * are several.
+ */
 async function readyIfOne(servers: Servers, signal: AbortSignal): Promise<boolean> {
   const [only, ...others] = servers.status.keys();
   if (only === undefined || others.length > 0) return false;
@@ -162,7 +165,7 @@ async function readyIfOne(servers: Servers, signal: AbortSignal): Promise<boolea
   return true;
 }
 
-/** Of several servers, those that are late are not waited for. */
+/** Prints the tools. With several servers, slow ones are not awaited. */
 async function list(servers: Servers, values: CallValues, signal: AbortSignal): Promise<number> {
   const { json, timeout } = values;
   const isOne = await readyIfOne(servers, signal);
@@ -171,17 +174,17 @@ async function list(servers: Servers, values: CallValues, signal: AbortSignal): 
     signal,
     ...(timeoutMs === undefined ? {} : { timeoutMs }),
   });
-  // Of one server, the shorter names do.
+  // A single server's tools need no prefix.
   const rows = tools.map(
     ({ name: merged, tool, title, description }) =>
       [isOne ? tool : merged, description ?? title ?? ''] as const,
   );
   await print(process.stdout, json ? `${printableJson(tools, 2)}\n` : columns(rows));
-  await tell(name, ...absencesOf(servers));
+  await printMessages(name, ...describeMissingTools(servers));
   return exitCodeOfLists([...servers.status.values()]);
 }
 
-/** That of the list that a server could not give; else it is enough that one has given its own. */
+/** Fails if any server's list failed. Otherwise one complete list is enough. */
 function exitCodeOfLists(statuses: readonly ServerStatus[]): number {
   const wanted = statuses.filter(({ state }) => state !== 'disabled');
   if (wanted.some(({ state, tools }) => state !== 'failed' && tools.state === 'failed')) {
@@ -200,7 +203,7 @@ async function call(
   signal: AbortSignal,
 ): Promise<number> {
   await readyIfOne(servers, signal);
-  const say = (line: string): void => void tell(name, line);
+  const say = (line: string): void => void printMessages(name, line);
   const { server, tool, listed } = await findTool(servers, toolName, signal, say);
   const { inputSchema = {} } = listed ?? {};
   const args = readToolArguments(written, { name: toolName, inputSchema });
@@ -217,8 +220,8 @@ async function call(
     })
     .finally(progress.end);
   const form = values.raw ? 'raw' : values.json ? 'json' : 'text';
-  const { text, leftOut } = textOfResult(result, form);
+  const { text, leftOut } = formatResult(result, form);
   await print(process.stdout, text);
-  await tell(name, ...leftOut.map((what) => `${what} is left out; --raw prints it`));
+  await printMessages(name, ...leftOut.map((what) => `${what} is omitted; --raw prints it`));
   return result.isError === true ? ExitCode.toolFailed : ExitCode.done;
 }

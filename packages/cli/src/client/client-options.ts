@@ -1,4 +1,4 @@
-/** What `call` and `shell` share: their options and their messages to a person. */
+/** Options and messages shared by `call` and `shell`. */
 import { fileCredentialStore, formatConfigProblem } from 'mcp-actors/client';
 import type {
   CredentialStore,
@@ -18,21 +18,21 @@ export const clientOptions = {
   server: {
     kind: 'text',
     placeholder: 'NAME',
-    help: "Only this server of the file. Tools are then named by the server's own names too.",
+    help: 'Use only this server of the file. Its tools can then be called without their prefix.',
   },
   header: {
     kind: 'texts',
     placeholder: 'NAME:VALUE',
-    help: 'Send this header with every request to the URL, such as a token; may be given more than once. It is never shown.',
+    help: 'Send this header, such as a token, with every request to the URL. Repeatable. Its value is never shown.',
   },
   answer: {
     kind: 'text',
     placeholder: 'FILE',
-    help: 'Answer the questions of servers with this JSON file: the values of a form, "decline" or "cancel", or a list of those, one for each question. Without it a person at the terminal is asked, and without a terminal nothing is answered.',
+    help: 'Answer elicitation requests from this JSON file: form values, "decline" or "cancel", or a list of these, one per request. Default: ask at the terminal; without a terminal, elicitation is not offered.',
   },
   login: {
     kind: 'switch',
-    help: 'If a server wants a login, open the browser for it, and write the URL to stderr. Tokens are kept in files that only you can read.',
+    help: 'If a server requires a login, open the browser and print the URL to stderr. Tokens are stored in files that only you can read.',
   },
   device: {
     kind: 'switch',
@@ -41,62 +41,63 @@ export const clientOptions = {
   'client-id': {
     kind: 'text',
     placeholder: 'ID',
-    help: 'With --login at a URL: the client that is registered at its authorization server, if that registers nobody by itself. In a file it stands in "oauth" of the server, as "clientId".',
+    help: 'With --login and a URL: id of a client registered with the authorization server, if the server does not support dynamic registration. In a file: "clientId" in the server\'s "oauth".',
   },
   'client-secret-env': {
     kind: 'text',
     placeholder: 'NAME',
-    help: 'The environment variable that holds that client\'s secret. In a file: "clientSecret": "${NAME}".',
+    help: 'Environment variable with the secret of that client. In a file: "clientSecret": "${NAME}".',
   },
   'client-metadata-url': {
     kind: 'text',
     placeholder: 'URL',
-    help: 'With --login at a URL: the metadata document of the client, if the authorization server knows such. In a file: "clientMetadataUrl".',
+    help: 'With --login and a URL: URL of the client metadata document, if the authorization server supports it. In a file: "clientMetadataUrl".',
   },
   'callback-port': {
     ...count,
     bounds: { min: 1, max: 65_535 },
     default: undefined,
-    help: 'With --login at a URL: come back to http://127.0.0.1:PORT/callback, as it is registered. By default a free port is taken. In a file: "callbackPort".',
+    help: 'With --login and a URL: use the registered redirect URI http://127.0.0.1:PORT/callback. Default: any free port. In a file: "callbackPort".',
   },
   era: {
     kind: 'choice',
     choices: ['auto', 'legacy', 'modern'],
     default: 'auto',
-    help: 'The era of servers whose entry says none: legacy, until 2025-11-25, or modern, since 2026-07-28. By default they are asked.',
+    help: 'Era of servers whose entry names none: legacy (up to 2025-11-25) or modern (since 2026-07-28). Default: detect it.',
   },
   env: {
     kind: 'texts',
     placeholder: 'NAME',
-    help: 'Hand this variable of your environment on to the server behind --, which else inherits only a few; may be given more than once.',
+    help: 'Pass this variable of your environment to the server after --, which otherwise inherits only a few. Repeatable.',
   },
   verbose: {
     kind: 'switch',
     short: 'v',
-    help: 'Show on stderr what servers write there, what they log, and each state of their connections.',
+    help: 'Print to stderr what servers write to their stderr, their log messages, and connection states.',
   },
   ...watchOptions,
 } as const satisfies OptionTable;
 
 /**
- * The configuration with only one server.
+ * Reduces a configuration to one server.
  *
- * @throws {UsageError} there is no such server
+ * @throws {UsageError} if there is no such server
  */
-export function onlyServer(config: HostsConfig, name: string): HostsConfig {
-  if (config.servers.has(name)) return onlyServers(config, [name]);
-  throw noServer(name, [...config.servers.keys()]);
+export function selectServer(config: HostsConfig, name: string): HostsConfig {
+  if (config.servers.has(name)) return selectServers(config, [name]);
+  throw unknownServer(name, [...config.servers.keys()]);
 }
 
-/** The error for a server that there is not. */
-export function noServer(name: string, names: readonly string[]): UsageError {
+/** Error for an unknown server. */
+export function unknownServer(name: string, names: readonly string[]): UsageError {
   const near = closestMatch(name, names);
-  const advice = near === undefined ? `There are ${names.join(', ')}` : `Did you mean ${near}?`;
-  return new UsageError(`There is no server ${JSON.stringify(name)}. ${advice}`);
+  const advice =
+    near === undefined ? `Known servers: ${names.join(', ')}` : `Did you mean ${near}?`;
+  return new UsageError(`Unknown server ${JSON.stringify(name)}. ${advice}`);
 }
 
-/** The configuration with these servers alone. */
-export function onlyServers(config: HostsConfig, names: readonly string[]): HostsConfig {
+/** Reduces a configuration to these servers. */
+export function selectServers(config: HostsConfig, names: readonly string[]): HostsConfig {
   const isOfThem = (fault: { readonly server?: string | undefined }) =>
     fault.server !== undefined && names.includes(fault.server);
   return {
@@ -107,7 +108,10 @@ export function onlyServers(config: HostsConfig, names: readonly string[]): Host
   };
 }
 
-/** Hides the secrets of a configuration's servers everywhere, even if a server repeats them. */
+/**
+ * Registers the secrets of a configuration's servers, so that no output shows them even if a server
+ * repeats them.
+ */
 export function hideSecretsOf({ servers }: HostsConfig): void {
   for (const server of servers.values()) {
     if (server.kind !== 'enabled') continue;
@@ -117,17 +121,17 @@ export function hideSecretsOf({ servers }: HostsConfig): void {
   }
 }
 
-/** How long a person has for a login in the browser, milliseconds. */
+/** Timeout for a login in the browser, milliseconds. */
 export const loginTimeoutMs = 5 * 60_000;
 
-/** A command says itself what has failed, so that no connection logs it besides. */
-export const saysItself = Object.assign(() => {}, { threshold: 'silent' } as const);
+/** Silent report: the command itself prints failures. */
+export const silentReport = Object.assign(() => {}, { threshold: 'silent' } as const);
 
 /**
- * How connections of a command are made: a person may log in if they have asked for it.
+ * Connection options from the command line.
  *
- * @param say shows a line to the person
- * @throws {UsageError} `--device` without `--login`
+ * @param say prints a line for the user
+ * @throws {UsageError} for `--device` without `--login`
  */
 export function connectingOptions(
   {
@@ -143,9 +147,9 @@ export function connectingOptions(
   },
   say: (line: string) => void,
 ): Pick<ServersOptions, 'auth' | 'report' | 'era' | 'inheritEnv'> {
-  if (device && !login) throw new UsageError('--device is about a login: add --login');
+  if (device && !login) throw new UsageError('--device needs --login');
   return {
-    report: saysItself,
+    report: silentReport,
     ...(login
       ? { auth: personAuth({ device, waitMs: loginTimeoutMs, store: loginStore(undefined), say }) }
       : {}),
@@ -154,7 +158,7 @@ export function connectingOptions(
   };
 }
 
-/** A login of the person at the command. */
+/** Interactive login by the user. */
 export function personAuth({
   device,
   waitMs,
@@ -162,7 +166,7 @@ export function personAuth({
   say,
 }: {
   readonly device: boolean;
-  /** How long it may take them, milliseconds. */
+  /** Timeout, milliseconds. */
   readonly waitMs: number;
   readonly store: CredentialStore;
   readonly say: (line: string) => void;
@@ -175,7 +179,7 @@ export function personAuth({
   };
 }
 
-/** What a person is told of a login: where to go, and until when the command waits for them. */
+/** Login instructions: the URL, the code if any, and the deadline. */
 function loginLines({ server, url, device }: LoginPrompt, waitMs: number): string[] {
   const { host } = new URL(server);
   const until = (ms: number): string => {
@@ -185,52 +189,54 @@ function loginLines({ server, url, device }: LoginPrompt, waitMs: number): strin
   if (!device) {
     const back = new URL(url).searchParams.get('redirect_uri') ?? 'this machine';
     return [
-      `${host} wants a login. Open this in a browser, if it has not opened by itself:`,
+      `${host} requires a login. Open this URL if no browser window has opened:`,
       url,
-      `Waiting for the browser to come back to ${back} until ${until(waitMs)}`,
+      `Waiting for the browser to return to ${back} until ${until(waitMs)}`,
     ];
   }
   const { verificationUri, userCode, expiresInMs } = device;
   return [
-    `${host} wants a login. Open this on any device:`,
+    `${host} requires a login. Open this URL on any device:`,
     verificationUri,
     `and enter the code ${userCode}`,
-    ...(url === verificationUri ? [] : [`Or open this, and see that it shows that code: ${url}`]),
+    ...(url === verificationUri
+      ? []
+      : [`Or open this URL, and check that it shows the same code: ${url}`]),
     `Waiting until ${until(Math.min(waitMs, expiresInMs))}`,
   ];
 }
 
-/** The logins in a folder; by default those of all commands. */
+/** Credential store in a directory. Default: the one shared by all commands. */
 export function loginStore(folder: string | undefined): CredentialStore {
   return fileCredentialStore(folder === undefined ? {} : { folder });
 }
 
-/** Writes lines for a person, on stderr. */
-export async function tell(command: string, ...lines: readonly string[]): Promise<void> {
+/** Prints messages to stderr, prefixed with the command's name. */
+export async function printMessages(command: string, ...lines: readonly string[]): Promise<void> {
   for (const line of lines) {
     await print(process.stderr, `${command}: ${printableLines(line.split('\n'))}\n`);
   }
 }
 
 /**
- * Prints the faults of a configuration, and the keys without effect.
+ * Prints problems of a configuration and ignored keys.
  *
- * @throws {UsageError} every server to start is faulty
+ * @throws {UsageError} if no server is usable
  */
-export async function tellFaults(command: string, config: HostsConfig): Promise<void> {
+export async function printConfigProblems(command: string, config: HostsConfig): Promise<void> {
   const { faults, remarks, servers } = config;
-  await tell(command, ...[...faults, ...remarks].map(formatConfigProblem));
+  await printMessages(command, ...[...faults, ...remarks].map(formatConfigProblem));
   const isUsable = [...servers.values()].some(({ kind }) => kind === 'enabled');
-  if (faults.length > 0 && !isUsable) throw new UsageError('There is no server to start');
+  if (faults.length > 0 && !isUsable) throw new UsageError('No usable server in the configuration');
 }
 
-/** Names and what they do, in two columns. */
+/** Formats names and descriptions in two columns. */
 export function columns(
   rows: readonly (readonly [name: string, text: string])[],
   terminalWidth: number | undefined = process.stdout.columns,
 ): string {
   const width = Math.min(40, Math.max(0, ...rows.map(([name]) => name.length)));
-  // The terminal itself would break the line within a word.
+  // Terminals wrap lines in the middle of a word.
   const left = Math.max(20, (terminalWidth ?? Infinity) - width - 2);
   const indent = `\n${' '.repeat(width + 2)}`;
   return rows
@@ -242,7 +248,7 @@ export function columns(
     .join('');
 }
 
-/** Lines of whole words; a word that is longer than a line has its own. */
+/** Wraps at word boundaries. A word longer than a line gets its own line. */
 function inLines(text: string, width: number): readonly string[] {
   const lines: string[] = [];
   for (const word of text.split(' ')) {

@@ -1,4 +1,4 @@
-/** How `mcp-actors call` ends, by what has come of the call. */
+/** Exit codes of `mcp-actors call`. */
 import { textOfError } from 'mcp-actors/internal';
 import { ProtocolError, RuntimeError } from 'mcp-actors';
 
@@ -7,15 +7,15 @@ export const ExitCode = {
   /** The tool's result has `isError`, or the server answered with an error. */
   toolFailed: 1,
   usage: 2,
-  /** There is no connection, or it was lost before the answer. */
+  /** The connection failed or was lost before the answer. */
   notConnected: 3,
   timeout: 4,
   unauthorized: 5,
-  /** By Ctrl-C, as shells have it: 128 and the signal's number. */
+  /** Ctrl-C: 128 plus the signal's number, as in shells. */
   interrupted: 130,
 } as const;
 
-/** The exit code of a call that has failed. */
+/** Exit code of a failed call. */
 export function exitCodeOf(error: unknown): number {
   if (error instanceof ProtocolError) return ExitCode.toolFailed;
   if (!(error instanceof RuntimeError)) return ExitCode.notConnected;
@@ -34,8 +34,8 @@ export function exitCodeOf(error: unknown): number {
   }
 }
 
-/** What has gone wrong, in one or more lines. */
-export function textOfFailure(error: unknown): string {
+/** Describes a failure in one or more lines. */
+export function describeFailure(error: unknown): string {
   if (error instanceof ProtocolError) {
     return `The server answered with an error: ${error.message} (${error.code})`;
   }

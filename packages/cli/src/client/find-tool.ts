@@ -1,25 +1,24 @@
-/** A tool by what a person calls it, and why some tools are not there. */
+/** Finds a tool by the name that a user typed, and explains missing tools. */
 import type { FoundTool, MergedTool, Servers } from 'mcp-actors/client';
 import { headlineOf } from 'mcp-actors';
 import { closestMatch } from 'mcp-actors/internal';
 import { UsageError } from '../command.ts';
-import { textOfFailure } from './exit-codes.ts';
+import { describeFailure } from './exit-codes.ts';
 
-/** How long a list of the tools of many servers is waited for, milliseconds. */
+/** Timeout for listing the tools of several servers, milliseconds. */
 export const listingMs = 3000;
 
-/** How many names are shown after a wrong one. */
+/** Maximum number of names listed after an unknown name. */
 const maxShown = 10;
 
 /**
- * Finds the tool with this name in the merged list, or with this own name if only one server has
- * such a tool. Waits only for servers that could have it.
+ * Finds a tool by its name in the merged list, or by its original name if only one server has such
+ * a tool. Waits only for servers that could have it.
  *
- * @param say told after three seconds which servers are waited for, and which may have such a tool
- *   too
- * @throws {UsageError} there is no such tool, or there are several
- * @throws {RuntimeError} as `Servers.findTools`; why a server has failed, if no server has any
- *   tools
+ * @param say receives a line about each pending server after three seconds, and about servers that
+ *   may have the tool too
+ * @throws {UsageError} if there is no such tool, or several
+ * @throws {RuntimeError} as `Servers.findTools`; or the failure of a server if none has tools
  */
 export async function findTool(
   servers: Servers,
@@ -27,49 +26,49 @@ export async function findTool(
   signal: AbortSignal,
   say: (line: string) => void,
 ): Promise<FoundTool> {
-  const timer = setTimeout(() => absencesOf(servers).forEach(say), listingMs);
+  const timer = setTimeout(() => describeMissingTools(servers).forEach(say), listingMs);
   const found = await servers.findTools(wanted, { signal }).finally(() => clearTimeout(timer));
   const [first, ...others] = found;
   if (first && others.length === 0) {
-    // It was named without its server, so another one could have been meant.
-    if (first.tool === wanted) absencesOf(servers).forEach(say);
+    // Without a server prefix, a missing server's tool may have been meant.
+    if (first.tool === wanted) describeMissingTools(servers).forEach(say);
     return first;
   }
   const name = JSON.stringify(wanted);
   if (first) {
     const names = found.map(({ listed, tool }) => listed?.name ?? tool).join(', ');
-    throw new UsageError(`Several servers have a tool ${name}: write one of ${names}`);
+    throw new UsageError(`Several servers have a tool ${name}: use one of ${names}`);
   }
-  absencesOf(servers).forEach(say);
+  describeMissingTools(servers).forEach(say);
   const { tools, status } = servers;
   const broken = [...status.values()].find(({ error }) => error !== undefined);
   if (tools.length === 0 && broken) throw broken.error as Error;
-  throw new UsageError(`There is no tool ${name}. ${adviceFor(tools, wanted)}`);
+  throw new UsageError(`Unknown tool ${name}. ${adviceFor(tools, wanted)}`);
 }
 
 /**
- * A line for each server whose tools are missing or come from the cache, with the reason. Faults of
- * entries were printed before.
+ * Describes each server whose tools are missing or cached. Invalid entries were reported before.
  */
-export function absencesOf(servers: Servers): readonly string[] {
+export function describeMissingTools(servers: Servers): readonly string[] {
   return [...servers.status].flatMap(([name, { state, error, tools }]) => {
     if (servers.faults.some(({ server }) => server === name)) return [];
-    if (state === 'failed') return [`${name}: ${textOfFailure(error)}`];
-    if (tools.state === 'failed') return [`${name}: its tools are not known. ${tools.reason}`];
+    if (state === 'failed') return [`${name}: ${describeFailure(error)}`];
+    if (tools.state === 'failed')
+      return [`${name}: its tools could not be listed. ${tools.reason}`];
     const dump = servers.get(name)?.dump();
     if (tools.state !== 'asking' || !dump) return [];
     const { sentence } = headlineOf(dump);
-    return [`${name} is late, after ${(dump.ageMs / 1000).toFixed(1)} s: ${sentence}`];
+    return [`${name} has not answered for ${(dump.ageMs / 1000).toFixed(1)} s: ${sentence}`];
   });
 }
 
 function adviceFor(tools: readonly MergedTool[], wanted: string): string {
-  if (tools.length === 0) return 'There are none';
+  if (tools.length === 0) return 'No tools are available';
   const near = closestMatch(
     wanted,
     tools.flatMap(({ name, tool }) => [name, tool]),
   );
   if (near !== undefined) return `Did you mean ${near}?`;
   const some = tools.slice(0, maxShown).map(({ name }) => name);
-  return `There are ${some.join(', ')}${tools.length > some.length ? ', …' : ''}`;
+  return `Available: ${some.join(', ')}${tools.length > some.length ? ', …' : ''}`;
 }

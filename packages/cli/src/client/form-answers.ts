@@ -1,19 +1,19 @@
-/** Answers to a server's questions from a file: `--answer FILE`. */
+/** Answers elicitation requests from a file: `--answer FILE`. */
 import { readFileSync } from 'node:fs';
 import type { ElicitAnswer, FormProvider } from 'mcp-actors/client';
 import { isJsonObject } from 'mcp-actors/internal';
 import type { JsonObject } from 'mcp-actors';
 import { UsageError } from '../command.ts';
 
-/** One answer: the values of a form, or a refusal. */
+/** One answer: form values or a refusal. */
 type Answer = JsonObject | 'decline' | 'cancel';
 
 /**
- * Reads the answers: an object with the values of a form, "decline" or "cancel", or a list of
- * those, one for each question in turn.
+ * Creates a provider from a file that contains form values, "decline" or "cancel", or a list of
+ * these, one per request.
  *
- * @param told called for a question without an answer
- * @throws {UsageError} the file cannot be read, or says something else
+ * @param told receives a message for a request without an answer
+ * @throws {UsageError} if the file cannot be read or is invalid
  */
 export function answersIn(file: string, told: (line: string) => void): FormProvider {
   const answers = readAnswers(file);
@@ -21,11 +21,11 @@ export function answersIn(file: string, told: (line: string) => void): FormProvi
   return ({ message, requestedSchema }): ElicitAnswer => {
     const answer = 'inTurn' in answers ? answers.inTurn[next++] : answers.always;
     if (answer === undefined) {
-      told(`${file} has no answer to question ${next}, which is declined: ${message}`);
+      told(`${file} has no answer for request ${next}, which is declined: ${message}`);
       return { action: 'decline' };
     }
     if (typeof answer === 'string') return { action: answer };
-    // One file may answer several forms; a form gets what it asks for.
+    // A file may answer several forms, so send only the fields of this one.
     const properties = isJsonObject(requestedSchema['properties'])
       ? requestedSchema['properties']
       : {};
@@ -48,7 +48,7 @@ function readAnswers(file: string): Answers {
   if (isAnswer(value)) return { always: value };
   if (Array.isArray(value) && value.every(isAnswer)) return { inTurn: value };
   throw new UsageError(
-    `--answer: ${file} must hold an object with a form's values, "decline" or "cancel", or a list of those`,
+    `--answer: ${file} must contain an object with form values, "decline" or "cancel", or a list of these`,
   );
 }
 

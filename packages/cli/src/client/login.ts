@@ -1,4 +1,7 @@
-/** `mcp-actors login`, `logout` and `logins`: the logins that all commands of this person share. */
+/**
+ * `mcp-actors login`, `logout` and `logins`: manages the logins shared by all commands of this
+ * user.
+ */
 import { logOut, logins, openConnection } from 'mcp-actors/client';
 import type { CredentialStore, Login } from 'mcp-actors/client';
 import { exitProcess, printableLines, quoted } from 'mcp-actors/internal';
@@ -8,67 +11,73 @@ import { interruptible } from '../interruption.ts';
 import { duration, optionsText } from '../options/option.ts';
 import type { OptionTable } from '../options/option.ts';
 import { commandOf, helpOption } from '../options/parse-options.ts';
-import { clientOptions, loginStore, personAuth, saysItself, tell } from './client-options.ts';
-import { ExitCode, exitCodeOf, textOfFailure } from './exit-codes.ts';
+import {
+  clientOptions,
+  loginStore,
+  personAuth,
+  silentReport,
+  printMessages,
+} from './client-options.ts';
+import { ExitCode, exitCodeOf, describeFailure } from './exit-codes.ts';
 import { clientOf } from './target.ts';
 
 const store = {
   kind: 'text',
   placeholder: 'DIR',
-  help: 'The folder of the logins, closed to others. By default the one that all commands use.',
+  help: 'Directory of the logins, readable only by you. Default: the one shared by all commands.',
 } as const;
 
-/** The options of `login`; the documentation has them too. */
+/** Options of `login`, also used to generate the documentation. */
 export const loginOptions = {
   device: {
     kind: 'switch',
-    help: 'For a machine without a browser: show a code to enter on another device.',
+    help: 'Show a code to enter on another device, for a machine without a browser.',
   },
   scope: {
     kind: 'text',
     placeholder: 'SCOPES',
-    help: 'The scopes to ask for if the server names none, separated by spaces.',
+    help: 'Scopes to request if the server names none, separated by spaces.',
   },
   timeout: {
     ...duration,
     default: 15 * 60_000,
-    help: 'How long you may take.',
+    help: 'Time limit for the login.',
   },
   'client-id': {
     ...clientOptions['client-id'],
-    help: 'The client that is registered at the authorization server, if that registers nobody by itself.',
+    help: 'Id of a client registered with the authorization server, if the server does not support dynamic registration.',
   },
   'client-secret-env': {
     ...clientOptions['client-secret-env'],
-    help: "The environment variable that holds that client's secret.",
+    help: "Environment variable with that client's secret.",
   },
   'client-metadata-url': {
     ...clientOptions['client-metadata-url'],
-    help: 'The metadata document of the client, if the authorization server knows such.',
+    help: 'URL of the client metadata document, if the authorization server supports it.',
   },
   'callback-port': {
     ...clientOptions['callback-port'],
-    help: 'Come back to http://127.0.0.1:PORT/callback, as it is registered. By default a free port is taken.',
+    help: 'Use the registered redirect URI http://127.0.0.1:PORT/callback. Default: any free port.',
   },
   store,
   help: helpOption,
 } as const satisfies OptionTable;
 
-/** The options of `logout`; the documentation has them too. */
+/** Options of `logout`, also used to generate the documentation. */
 export const logoutOptions = { store, help: helpOption } as const satisfies OptionTable;
 
-/** The options of `logins`; the documentation has them too. */
+/** Options of `logins`, also used to generate the documentation. */
 export const loginsOptions = {
-  json: { kind: 'switch', help: 'Print JSON, an object in a line for each login.' },
+  json: { kind: 'switch', help: 'Print JSON, one object per line and login.' },
   store,
   help: helpOption,
 } as const satisfies OptionTable;
 
 const loginHelp = `Usage: mcp-actors login [options] URL
 
-Logs you in at the MCP server at URL, in the browser. With --device you enter a code on another
-device instead. The login is kept in files that only you can read, and is renewed by itself:
-mcp-actors call, shell and bridge use it with --login, and any number of them share it.
+Logs in to the MCP server at URL in a browser, or with --device by entering a code on another
+device. The login is stored in files that only you can read and renewed automatically.
+mcp-actors call, shell and bridge use it with --login.
 
   mcp-actors login https://example.com/mcp
   mcp-actors login --device https://example.com/mcp
@@ -77,32 +86,32 @@ mcp-actors call, shell and bridge use it with --login, and any number of them sh
 Options:
 ${optionsText(loginOptions)}
 
-Exit status: 0 if there is a login, 1 if the server needs none, 2 if the command was called
-wrongly, 3 if the server cannot be reached, 4 after a timeout, 5 if there is no login: it was
-declined, has expired or is not possible there; 130 after Ctrl-C.
+Exit status: 0 if logged in, 1 if the server needs no login, 2 for a usage error,
+3 if the server cannot be reached, 4 after a timeout, 5 if the login was declined,
+has expired or is not supported, 130 after Ctrl-C.
 `;
 
 const logoutHelp = `Usage: mcp-actors logout [options] URL
 
-Ends your login at the MCP server at URL: its authorization server is told that the tokens are
-void, if it can be, and they are forgotten here in any case. Commands that run keep theirs until
-it expires.
+Logs out from the MCP server at URL: revokes the tokens at the authorization server if possible,
+and deletes them locally in any case. Running commands keep their access tokens until these
+expire.
 
 Options:
 ${optionsText(logoutOptions)}
 
-Exit status: 0 if the login is ended, 1 if there is none, 2 if the command was called wrongly.
+Exit status: 0 after logging out, 1 if there was no login, 2 for a usage error.
 `;
 
 const loginsHelp = `Usage: mcp-actors logins [options]
 
-Lists your logins at MCP servers: until when each is valid, for which scopes, and at which
-authorization server. No token is shown.
+Lists your logins to MCP servers with their expiry, scopes and authorization
+server. Tokens are not shown.
 
 Options:
 ${optionsText(loginsOptions)}
 
-Exit status: 0, also if there are none; 2 if the command was called wrongly.
+Exit status: 0, even without logins; 2 for a usage error.
 `;
 
 const name = 'mcp-actors login';
@@ -113,7 +122,7 @@ export const login = commandOf(
   async ({ values, positionals }) => {
     const url = oneUrl(name, positionals);
     const { timeout: waitMs = 15 * 60_000, device, store: folder, scope } = values;
-    const say = (line: string): void => void tell(name, line);
+    const say = (line: string): void => void printMessages(name, line);
     const client = clientOf({ ...values, login: true });
     const store = loginStore(folder);
     const auth = {
@@ -123,18 +132,19 @@ export const login = commandOf(
     const interruption = interruptible((code, signal) => void exitProcess(code, process, signal));
     const connection = openConnection(
       { url: url.href, ...(client ? { oauth: client } : {}) },
-      { auth, report: saysItself, restart: 'none', signal: interruption.signal },
+      { auth, report: silentReport, restart: 'none', signal: interruption.signal },
     );
     try {
       await connection.ready({ signal: interruption.signal });
-      return await whatCame(url, store);
+      return await printOutcome(url, store);
     } catch (error) {
       if (interruption.exitCode !== undefined) return interruption.exitCode;
       const isRefused = error instanceof RuntimeError && error.code === 'UNAUTHORIZED';
-      // The person has done their part: what is wrong with the server is another matter.
-      const code = isRefused ? undefined : await whatCame(url, store, error);
+      // The login itself succeeded if credentials were stored; the server's failure is a separate
+      // problem.
+      const code = isRefused ? undefined : await printOutcome(url, store, error);
       if (code === ExitCode.done) return code;
-      await tell(name, isRefused ? whyRefused(error) : textOfFailure(error));
+      await printMessages(name, isRefused ? refusalReason(error) : describeFailure(error));
       return exitCodeOf(error);
     } finally {
       await connection.close();
@@ -143,20 +153,29 @@ export const login = commandOf(
   },
 );
 
-/** Why there is no login, without the requests that have met that. */
-function whyRefused({ cause, message }: RuntimeError): string {
-  return cause instanceof RuntimeError ? whyRefused(cause) : message;
+/** Innermost reason for a refused login. */
+function refusalReason({ cause, message }: RuntimeError): string {
+  return cause instanceof RuntimeError ? refusalReason(cause) : message;
 }
 
-/** Says what came of a login. @param failure why the server cannot be used all the same */
-async function whatCame(url: URL, store: CredentialStore, failure?: unknown): Promise<number> {
+/**
+ * Prints the outcome of a login.
+ *
+ * @param failure error of the server despite the login
+ */
+async function printOutcome(url: URL, store: CredentialStore, failure?: unknown): Promise<number> {
   const found = (await logins(store)).find(({ server }) => server === url.href);
   if (found) {
     await print(process.stdout, `You are logged in.\n${textOf(found)}`);
-    if (failure) await tell(name, `But the server cannot be used: ${textOfFailure(failure)}`);
+    if (failure)
+      await printMessages(
+        name,
+        `The login succeeded, but the server cannot be used: ${describeFailure(failure)}`,
+      );
     return ExitCode.done;
   }
-  if (!failure) await tell(name, `${url.href} needs no login: it answers without a token`);
+  if (!failure)
+    await printMessages(name, `${url.href} requires no login: it answers without a token`);
   return 1;
 }
 
@@ -167,14 +186,14 @@ export const logout = commandOf(
     const url = oneUrl('mcp-actors logout', positionals);
     const outcome = await logOut(url, { store: loginStore(values.store) });
     if (outcome.kind === 'none') {
-      await tell('mcp-actors logout', `There is no login at ${url.href}`);
+      await printMessages('mcp-actors logout', `No login for ${url.href}`);
       return 1;
     }
     const said =
       outcome.kind === 'revoked'
-        ? 'its tokens are void'
-        : `its tokens are forgotten here, and valid until they expire: ${outcome.reason}`;
-    await print(process.stdout, `${printableLines([`Logged out at ${url.href}: ${said}`])}\n`);
+        ? 'its tokens were revoked'
+        : `its tokens were deleted here but stay valid until they expire: ${outcome.reason}`;
+    await print(process.stdout, `${printableLines([`Logged out from ${url.href}: ${said}`])}\n`);
     return 0;
   },
 );
@@ -189,33 +208,33 @@ export const list = commandOf(
       await print(process.stdout, values.json ? `${JSON.stringify(each)}\n` : textOf(each));
     }
     if (found.length === 0 && !values.json) {
-      await print(process.stdout, 'There are no logins. mcp-actors login URL makes one.\n');
+      await print(process.stdout, 'No logins. Log in with mcp-actors login URL.\n');
     }
     return 0;
   },
 );
 
-/** @throws {UsageError} there is not one URL that a login can be for */
+/** @throws {UsageError} if there is not exactly one http(s) URL */
 function oneUrl(command: string, positionals: readonly string[]): URL {
   const [first, ...more] = positionals;
   if (first === undefined || more.length > 0) {
     throw new UsageError(
-      `${command} takes the URL of one server, as in ${command} https://example.com/mcp`,
+      `${command} needs the URL of one server, as in ${command} https://example.com/mcp`,
     );
   }
   const url = URL.canParse(first) ? new URL(first) : undefined;
   if (url?.protocol !== 'https:' && url?.protocol !== 'http:') {
-    throw new UsageError(`${command}: ${quoted(first)} is no URL of http or https`);
+    throw new UsageError(`${command}: URL must be an http or https URL, got ${quoted(first)}`);
   }
   url.hash = '';
   return url;
 }
 
-/** A login in a few lines. What is in it was named by servers. */
+/** Formats a login for people. Its contents come from servers, so they are escaped. */
 function textOf({ server, issuer, scope, expiresAt, isRenewable }: Login): string {
   const rows = [
     ['valid', validity(expiresAt, isRenewable)],
-    ['scopes', scope ?? 'none were named'],
+    ['scopes', scope ?? 'none'],
     ['issuer', issuer],
   ];
   const lines = rows.map(([name = '', text = '']) => `  ${name.padEnd(6)}  ${text}`);
@@ -223,10 +242,10 @@ function textOf({ server, issuer, scope, expiresAt, isRenewable }: Login): strin
 }
 
 function validity(expiresAt: number | undefined, isRenewable: boolean): string {
-  const renewal = isRenewable ? ', renewed by itself' : '';
-  if (expiresAt === undefined) return `until it is refused${renewal}`;
+  const renewal = isRenewable ? ', renewed automatically' : '';
+  if (expiresAt === undefined) return `until the server rejects it${renewal}`;
   const leftMs = expiresAt - Date.now();
-  if (leftMs <= 0) return isRenewable ? 'renewed when it is next used' : 'no longer: log in again';
+  if (leftMs <= 0) return isRenewable ? 'renewed on next use' : 'expired: log in again';
   const [day, time] = new Date(expiresAt - new Date(expiresAt).getTimezoneOffset() * 60_000)
     .toISOString()
     .split(/[T.]/);

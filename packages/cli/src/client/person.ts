@@ -1,33 +1,33 @@
-/** The person behind a command: how servers' questions are answered, and what is shown. */
+/** Interaction with the user: answers elicitation requests and shows events. */
 import { createInterface } from 'node:readline/promises';
 import type { Interface } from 'node:readline/promises';
 import type { ConnectionEvent, ElicitProvider, Servers, ServersOptions } from 'mcp-actors/client';
 import { isJsonObject, printableLines, redactText } from 'mcp-actors/internal';
 import { print, withoutHidden } from '../command.ts';
 import { answersIn } from './form-answers.ts';
-import { personAt } from './terminal-forms.ts';
+import { terminalElicitation } from './terminal-forms.ts';
 import type { Terminal } from './terminal-forms.ts';
 
-/** Who answers servers. */
-export interface Person {
+/** Source of answers to elicitation requests. */
+export interface ElicitationSource {
   readonly options: Pick<ServersOptions, 'elicit' | 'forServer'>;
   close(): void;
 }
 
 /**
- * Where answers come from: a file, otherwise the terminal. If there is neither, servers are told
- * that they cannot ask.
+ * Takes answers from a file, otherwise from the terminal. With neither, elicitation is not offered
+ * to servers.
  *
- * @param command for messages
+ * @param command prefix of messages
  */
-export function askingPerson(file: string | undefined, command: string): Person {
+export function openElicitation(file: string | undefined, command: string): ElicitationSource {
   const say = (line: string) => void print(process.stderr, `${printableLines([line])}\n`);
   if (file !== undefined) {
     const elicit = answersIn(file, (line) => say(`${command}: ${line}`));
     return { options: { elicit }, close: () => {} };
   }
   if (!process.stdin.isTTY || !process.stderr.isTTY) return { options: {}, close: () => {} };
-  // The input is not read before a question: it may be meant for something else.
+  // Open stdin only for the first question, because it may be meant for something else.
   let lines: Interface | undefined;
   const terminal: Terminal = {
     say,
@@ -36,27 +36,30 @@ export function askingPerson(file: string | undefined, command: string): Person 
       return lines.question(question, { signal });
     },
   };
-  return { options: whoAsks(personAt(terminal)), close: () => lines?.close() };
+  return {
+    options: elicitationOptions(terminalElicitation(terminal)),
+    close: () => lines?.close(),
+  };
 }
 
-/** While a line is edited, the terminal makes no signal of Ctrl-C: it is a key, and still means the same. */
+/** Readline turns off the terminal's SIGINT, so Ctrl-C arrives as a key and is forwarded here. */
 function openTerminal(): Interface {
   const lines = createInterface({ input: process.stdin, output: process.stderr });
   lines.on('SIGINT', () => process.emit('SIGINT', 'SIGINT'));
   return lines;
 }
 
-/** Options by which each server's questions carry its name. */
-export function whoAsks(
+/** Creates options that name the server in each of its questions. */
+export function elicitationOptions(
   elicitFor: (server: string) => ElicitProvider,
 ): Pick<ServersOptions, 'forServer'> {
   return { forServer: (server) => ({ elicit: elicitFor(server) }) };
 }
 
-/** Shows events on stderr. Returns a function that stops it. */
-export function follow(servers: Servers, command: string): () => void {
+/** Prints events to stderr. Returns a function that stops this. */
+export function printEvents(servers: Servers, command: string): () => void {
   const subscription = servers.events$.subscribe((happened) => {
-    // A login is shown in any case.
+    // Logins are always shown elsewhere.
     if (happened.type !== 'connection' || happened.event.type === 'authorize') return;
     const lines = linesOf(happened.event).map(
       (line) => `${command}: ${happened.server}: ${redactText(withoutHidden(line), 2000)}`,
@@ -66,7 +69,7 @@ export function follow(servers: Servers, command: string): () => void {
   return () => subscription.unsubscribe();
 }
 
-/** What a person may want to read of an event. */
+/** Formats an event for people; empty if not of interest. */
 export function linesOf(event: ConnectionEvent): readonly string[] {
   switch (event.type) {
     case 'state':

@@ -1,4 +1,4 @@
-/** The progress of a call, drawn over and over on one line of a terminal. */
+/** Progress of a call, redrawn on one line of a terminal. */
 import type { ToolTask } from 'mcp-actors/client';
 import type { ToolTaskStatus } from 'mcp-actors/client';
 import { printable } from 'mcp-actors/internal';
@@ -7,7 +7,7 @@ import type { ProgressStream } from '../progress.ts';
 
 export interface ProgressLine {
   readonly update: (report: ProgressReport) => void;
-  /** How far a task is that the call has become. */
+  /** Shows the status of the task that the call has become. */
   readonly task: (task: ToolTask) => void;
   /** Removes the line. */
   readonly end: () => void;
@@ -16,7 +16,7 @@ export interface ProgressLine {
 const barCells = 20;
 const clearLine = '\r\u001B[K';
 
-/** Draws on a terminal, and nowhere else. */
+/** Creates a progress line, which draws only on a terminal. */
 export function drawProgress(stream: ProgressStream): ProgressLine {
   let drawn = '';
   const draw = (text: string): void => {

@@ -1,25 +1,25 @@
-/** What a server has answered, for people and for programs. */
+/** Formats results for people and programs. */
 import { isJsonObject, printableJson } from 'mcp-actors/internal';
 import type { ContentBlock, JsonObject, ResourceContents } from 'mcp-actors';
 
-/** How a result is printed. */
+/** Output format of a result. */
 export type ResultForm =
-  /** Its texts; the structured result if it has none. */
+  /** Text content, or the structured result without any. */
   | 'text'
-  /** The structured result as JSON; the content if there is none. */
+  /** The structured result as JSON, or the content without one. */
   | 'json'
   /** The whole result as the server sent it, as JSON on one line. */
   | 'raw';
 
 export interface ResultText {
-  /** For stdout; ends with a line feed unless it is empty. */
+  /** Text for stdout. Ends with a line feed unless empty. */
   readonly text: string;
-  /** What is not in the text, for a person. */
+  /** Descriptions of omitted content. */
   readonly leftOut: readonly string[];
 }
 
-/** The result of a call. */
-export function textOfResult(result: JsonObject, form: ResultForm): ResultText {
+/** Formats the result of a call. */
+export function formatResult(result: JsonObject, form: ResultForm): ResultText {
   if (form === 'raw') return { text: `${printableJson(result)}\n`, leftOut: [] };
   const content = (Array.isArray(result['content']) ? result['content'] : []) as ContentBlock[];
   const structured = result['structuredContent'];
@@ -51,19 +51,19 @@ function partOf(block: ContentBlock): Part {
     case 'resource':
       return partOfResource(block.resource);
     default:
-      return { leftOut: `content of the type ${JSON.stringify((block as JsonObject)['type'])}` };
+      return { leftOut: `content of type ${JSON.stringify((block as JsonObject)['type'])}` };
   }
 }
 
-/** One of the contents of a resource. */
+/** Formats one item of a resource's contents. */
 export function partOfResource(contents: ResourceContents): Part {
-  if (!isJsonObject(contents)) return { leftOut: 'contents that cannot be read' };
+  if (!isJsonObject(contents)) return { leftOut: 'invalid contents' };
   if ('text' in contents) return { text: String(contents.text) };
   return {
     leftOut: `${contents.uri} (${contents.mimeType ?? 'binary'}, ${bytesIn(contents.blob)} bytes)`,
   };
 }
 
-/** The length of base64, decoded. */
+/** Decoded length of base64 text. */
 const bytesIn = (base64: unknown): number =>
   typeof base64 === 'string' ? Math.floor((base64.replace(/=+$/, '').length * 3) / 4) : 0;

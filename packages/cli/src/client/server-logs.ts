@@ -1,4 +1,4 @@
-/** The last of what servers have logged, for the shell. */
+/** Recent log lines of servers, for the shell. */
 import type { Connection, Servers } from 'mcp-actors/client';
 import { printableLines, redactText } from 'mcp-actors/internal';
 import { withoutHidden } from '../command.ts';
@@ -12,7 +12,7 @@ export class ServerLogs {
 
   constructor(servers: Servers) {
     const subscription = servers.events$.subscribe((happened) => {
-      // Standard error is kept by the connection.
+      // The connection keeps stderr itself.
       if (happened.type !== 'connection' || happened.event.type === 'stderr') return;
       this.#add(happened.server, linesOf(happened.event));
     });
@@ -27,18 +27,18 @@ export class ServerLogs {
     this.#lines.set(server, kept.slice(-maxLines));
   }
 
-  /** What a person reads, each line printable. */
+  /** Formats the lines for people, with control characters escaped. */
   textOf(server: string, connection: Connection | undefined): string {
     const { text = '', bytes = 0 } = connection?.stderr ?? {};
     const written = text === '' ? [] : text.trimEnd().split('\n');
-    const head = written.length === 0 ? [] : [`stderr (the last of ${bytes} bytes):`];
+    const head = written.length === 0 ? [] : [`stderr (${bytes} bytes in total, end):`];
     const events = this.#lines.get(server) ?? [];
     const lines = [
       ...events,
       ...head,
       ...written.map((line) => redactText(withoutHidden(line), 2000)),
     ];
-    return lines.length === 0 ? `${server} has said nothing\n` : `${printableLines(lines)}\n`;
+    return lines.length === 0 ? `${server} has logged nothing\n` : `${printableLines(lines)}\n`;
   }
 
   close(): void {

@@ -1,31 +1,31 @@
-/** The commands of the shell. */
+/** Commands of the shell. */
 import type { Connection, FoundTool, MergedTool, Servers, ServerStatus } from 'mcp-actors/client';
 import { closestMatch, printableJson } from 'mcp-actors/internal';
 import type { ResourceContents } from 'mcp-actors';
 import { UsageError } from '../command.ts';
-import { columns, noServer } from './client-options.ts';
-import { textOfFailure } from './exit-codes.ts';
-import { absencesOf, findTool, listingMs } from './find-tool.ts';
-import { partOfResource, textOfResult } from './result-text.ts';
+import { columns, unknownServer } from './client-options.ts';
+import { describeFailure } from './exit-codes.ts';
+import { describeMissingTools, findTool, listingMs } from './find-tool.ts';
+import { partOfResource, formatResult } from './result-text.ts';
 import { drawProgress } from './progress-line.ts';
 import type { ServerLogs } from './server-logs.ts';
 import { readToolArguments } from './tool-arguments.ts';
 import { Watches } from './watches.ts';
 
-/** What the commands work with. */
+/** Environment of the commands. */
 export interface ShellStage {
   readonly servers: Servers;
   readonly logs: ServerLogs;
-  /** Prints a result. It ends with a line feed. */
+  /** Prints a result that ends with a line feed. */
   print(text: string): void;
-  /** Prints a message for the person that is not part of a result. */
+  /** Prints a message that is not part of a result. */
   say(line: string): void;
 }
 
 interface ShellCommand {
   readonly usage: string;
   readonly summary: string;
-  /** The kind of its first argument, for completion. */
+  /** Kind of the first argument, for completion. */
   readonly takes: 'tool' | 'server' | 'nothing' | 'anything';
   run(args: readonly string[], signal: AbortSignal): Promise<void>;
 }
@@ -42,19 +42,19 @@ export class ShellCommands {
   readonly #commands: { readonly [name: string]: ShellCommand } = {
     list: {
       usage: '[SERVER]',
-      summary: 'The tools of all servers, or of one.',
+      summary: 'Lists the tools of all servers or one.',
       takes: 'server',
       run: async ([server], signal) => {
         const tools = await this.#stage.servers.listTools({ signal, timeoutMs: listingMs });
         const of = server === undefined ? undefined : this.#serverNamed(server);
         const rows = tools.filter((tool) => of === undefined || tool.server === of).map(rowOf);
-        this.#stage.print(rows.length === 0 ? 'There are no tools\n' : columns(rows));
-        absencesOf(this.#stage.servers).forEach(this.#stage.say);
+        this.#stage.print(rows.length === 0 ? 'No tools\n' : columns(rows));
+        describeMissingTools(this.#stage.servers).forEach(this.#stage.say);
       },
     },
     describe: {
       usage: 'TOOL',
-      summary: 'What a tool does, and its arguments.',
+      summary: 'Describes a tool and its arguments.',
       takes: 'tool',
       run: async ([name], signal) => {
         const { listed, ...unlisted } = await this.#find(given(name, 'a tool'), signal);
@@ -78,7 +78,7 @@ export class ShellCommands {
     },
     resources: {
       usage: '[SERVER]',
-      summary: 'The resources of all servers, or of one.',
+      summary: 'Lists the resources of all servers or one.',
       takes: 'server',
       run: async ([server], signal) => {
         for (const [name, connection] of await this.#connections(server)) {
@@ -91,7 +91,7 @@ export class ShellCommands {
     watch: {
       usage: 'TOOL [ARGUMENTS] | [SERVER] URI',
       summary:
-        'Calls a tool every two seconds, or reads a resource when it changes, and prints what is new.',
+        'Calls a tool every two seconds, or reads a resource whenever it changes, and prints changes.',
       takes: 'tool',
       run: async (args, signal) => {
         const isResource = args.at(-1)?.includes('://') && args.length < 3;
@@ -106,16 +106,16 @@ export class ShellCommands {
     },
     unwatch: {
       usage: '',
-      summary: 'Watches nothing any more.',
+      summary: 'Stops all watches.',
       takes: 'nothing',
       run: () => {
-        this.#stage.print(`Not watched any more: ${this.#watches.end()}\n`);
+        this.#stage.print(`Stopped watches: ${this.#watches.end()}\n`);
         return Promise.resolve();
       },
     },
     logs: {
       usage: '[SERVER]',
-      summary: 'What a server has logged and written to its standard error, the last of it.',
+      summary: 'Shows the last log messages and stderr output of a server.',
       takes: 'server',
       run: async ([server]) => {
         const name = this.#serverNamed(server);
@@ -125,7 +125,7 @@ export class ShellCommands {
     },
     state: {
       usage: '',
-      summary: 'Where each server stands.',
+      summary: 'Shows the state of each server.',
       takes: 'nothing',
       run: async () => {
         await this.#stage.servers.started();
@@ -136,7 +136,7 @@ export class ShellCommands {
     },
     reconnect: {
       usage: '[SERVER]',
-      summary: 'Connects to a server anew.',
+      summary: 'Reconnects to a server.',
       takes: 'server',
       run: async ([server]) => {
         const name = this.#serverNamed(server);
@@ -146,7 +146,7 @@ export class ShellCommands {
     },
     help: {
       usage: '',
-      summary: 'These lines. quit or Ctrl-D ends the shell.',
+      summary: 'Shows this help. quit or Ctrl-D ends the shell.',
       takes: 'nothing',
       run: () => {
         const rows = Object.entries(this.#commands).map(
@@ -159,9 +159,9 @@ export class ShellCommands {
   };
 
   /**
-   * Runs the command in a line.
+   * Runs a command line.
    *
-   * @throws {UsageError} the command is unknown, or an argument is missing
+   * @throws {UsageError} if the command is unknown or an argument is missing
    */
   async run(line: string, signal: AbortSignal): Promise<void> {
     const [name, ...args] = wordsOf(line);
@@ -170,11 +170,11 @@ export class ShellCommands {
     if (command) return command.run(args, signal);
     const near = closestMatch(name, Object.keys(this.#commands));
     throw new UsageError(
-      `There is no command ${JSON.stringify(name)}. ${near === undefined ? 'help lists them' : `Did you mean ${near}?`}`,
+      `Unknown command ${JSON.stringify(name)}. ${near === undefined ? 'See help' : `Did you mean ${near}?`}`,
     );
   }
 
-  /** What the last word of a line may become, and that word, as readline wants it. */
+  /** Completions of the last word, in the form that readline expects. */
   complete(line: string): [string[], string] {
     const words = line.trimStart().split(/\s+/);
     const last = words.at(-1) ?? '';
@@ -193,7 +193,7 @@ export class ShellCommands {
     return [names.filter((name) => name.startsWith(last)), last];
   }
 
-  /** Ends everything that is running. */
+  /** Stops all watches. */
   close(): void {
     this.#watches.end();
   }
@@ -212,16 +212,16 @@ export class ShellCommands {
     const result = await connection
       .callTool(tool, args, { signal, onProgress: progress.update, onTask: progress.task })
       .finally(progress.end);
-    const { text, leftOut } = textOfResult(result, 'text');
+    const { text, leftOut } = formatResult(result, 'text');
     const more = leftOut.map((what) => `(${what})\n`).join('');
-    return `${result.isError === true ? 'The tool has failed: ' : ''}${text}${more}`;
+    return `${result.isError === true ? 'The tool failed: ' : ''}${text}${more}`;
   }
 
   async #resource(args: readonly string[]): Promise<{ connection: Connection; uri: string }> {
     const names = [...this.#stage.servers.status.keys()];
     const [server, uri] = args.length > 1 ? args : [names[0], args[0]];
     if (args.length < 2 && names.length > 1) {
-      throw new UsageError(`Whose resource? Write a server before the URI: ${names.join(', ')}`);
+      throw new UsageError(`Name the server before the URI: ${names.join(', ')}`);
     }
     const name = this.#serverNamed(server);
     return { connection: await this.#stage.servers.use(name), uri: given(uri, 'a URI') };
@@ -242,13 +242,13 @@ export class ShellCommands {
     });
   }
 
-  /** A single server need not be named. */
+  /** Resolves a server name, which may be omitted if there is only one server. */
   #serverNamed(given = ''): string {
     const names = [...this.#stage.servers.status.keys()];
     const name = given === '' && names.length === 1 ? (names[0] as string) : given;
     if (names.includes(name)) return name;
     if (name === '') throw new UsageError(`Name a server: ${names.join(', ')}`);
-    throw noServer(name, names);
+    throw unknownServer(name, names);
   }
 
   #stateRow(
@@ -262,8 +262,10 @@ export class ShellCommands {
       ...(server ? [`${server.info.name} ${server.info.version}, ${server.revision}`] : []),
       ...(connection && connection.pending > 0 ? [`${connection.pending} pending`] : []),
       ...(launches > 1 ? [`launched ${launches} times`] : []),
-      ...(error ? [textOfFailure(error)] : []),
-      ...(!error && tools.state === 'failed' ? [`its tools are not known: ${tools.reason}`] : []),
+      ...(error ? [describeFailure(error)] : []),
+      ...(!error && tools.state === 'failed'
+        ? [`its tools could not be listed: ${tools.reason}`]
+        : []),
     ];
     return [name, parts.join('; ')];
   }
@@ -291,11 +293,11 @@ async function readText(
 }
 
 /**
- * Splits a line into words. Single or double quotation marks keep words together, also within a
- * word: `key="two words"`. A word that begins with `{` or `[` extends to the end of the line
- * unchanged, because JSON has its own quotation marks.
+ * Splits a line into words. Single or double quotes keep words together, also within a word:
+ * `key="two words"`. A word that begins with `{` or `[` extends to the end of the line, because
+ * JSON has its own quotes.
  *
- * @throws {UsageError} a quotation mark is not closed
+ * @throws {UsageError} if a quote is not closed
  */
 export function wordsOf(line: string): readonly string[] {
   const words: string[] = [];
@@ -304,7 +306,7 @@ export function wordsOf(line: string): readonly string[] {
     if (/^[{[]/.test(rest)) return [...words, rest];
     const [word = ''] = /^(?:[^\s"']|"(?:[^"\\]|\\.)*"|'[^']*')+/.exec(rest) ?? [];
     if (word === '' || !/^(?:\s|$)/.test(rest.slice(word.length))) {
-      throw new UsageError(`A quotation mark is not closed: ${rest}`);
+      throw new UsageError(`Unclosed quote: ${rest}`);
     }
     words.push(unquoted(word));
     rest = rest.slice(word.length).trimStart();

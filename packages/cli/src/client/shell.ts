@@ -1,4 +1,7 @@
-/** `mcp-actors shell`: servers at one's fingertips. Without a terminal it takes commands from stdin. */
+/**
+ * `mcp-actors shell`: an interactive shell for servers. Without a terminal it reads commands from
+ * stdin.
+ */
 import { createInterface } from 'node:readline/promises';
 import type { Interface } from 'node:readline/promises';
 import { openConfig } from 'mcp-actors/client';
@@ -13,24 +16,24 @@ import {
   clientOptions,
   connectingOptions,
   hideSecretsOf,
-  onlyServer,
-  tell,
-  tellFaults,
+  selectServer,
+  printMessages,
+  printConfigProblems,
 } from './client-options.ts';
-import { ExitCode, exitCodeOf, textOfFailure } from './exit-codes.ts';
+import { ExitCode, exitCodeOf, describeFailure } from './exit-codes.ts';
 import { answersIn } from './form-answers.ts';
-import { follow, whoAsks } from './person.ts';
+import { printEvents, elicitationOptions } from './person.ts';
 import { ServerLogs } from './server-logs.ts';
 import { ShellCommands } from './shell-commands.ts';
 import { configOf, readTarget } from './target.ts';
-import { watching } from './watching.ts';
+import { openObservers } from './watching.ts';
 import type { Target } from './target.ts';
-import { personAt } from './terminal-forms.ts';
+import { terminalElicitation } from './terminal-forms.ts';
 import { mkdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { homedir } from 'node:os';
 import { dirname, join } from 'node:path';
 
-/** The command's options; the documentation has them too. */
+/** Options of the command, also used to generate the documentation. */
 export const shellOptions = {
   ...clientOptions,
   help: helpOption,
@@ -39,14 +42,14 @@ export const shellOptions = {
 const help = `Usage: mcp-actors shell FILE | URL [options]
        mcp-actors shell [options] -- COMMAND [ARGUMENTS...]
 
-Connects to MCP servers, and takes commands for them: list, describe, call, read, resources,
-watch, unwatch, logs, state, reconnect, help, quit. Without a terminal the commands are lines of
-stdin, and the exit status is 1 if one of them has failed.
+Connects to MCP servers and runs commands: list, describe, call, read, resources,
+watch, unwatch, logs, state, reconnect, help, quit. Without a terminal it reads commands from
+stdin, one per line, and exits with 1 if any of them failed.
 
   mcp-actors shell mcp.json
   echo 'call echo text=hi' | mcp-actors shell -- node server.js
 
-Ctrl-C cancels the command that runs; Ctrl-D ends the shell.
+Ctrl-C cancels the running command; Ctrl-D ends the shell.
 
 Options:
 ${optionsText(shellOptions)}
@@ -62,10 +65,10 @@ export const command = commandOf(
     keepNumberTexts();
     const target = readTarget(name, called);
     if (target.rest.length > 0) {
-      throw new UsageError(`${name} takes one target; ${target.rest.join(' ')} is too much`);
+      throw new UsageError(`${name} takes one target, got also ${target.rest.join(' ')}`);
     }
     const isOne = !('file' in target.source) || values.server !== undefined;
-    await using watched = await watching(values, isOne ? 'one' : 'each');
+    await using watched = await openObservers(values, isOne ? 'one' : 'each');
     const person = shellPerson(values.answer);
     let servers: Servers;
     try {
@@ -73,12 +76,12 @@ export const command = commandOf(
       servers = await open(target, values.server, watched.options(options));
     } catch (error) {
       if (error instanceof UsageError) throw error;
-      await tell(name, textOfFailure(error));
+      await printMessages(name, describeFailure(error));
       person.close();
       return exitCodeOf(error);
     }
     answerDoctor(servers);
-    const followed = values.verbose ? follow(servers, name) : undefined;
+    const followed = values.verbose ? printEvents(servers, name) : undefined;
     try {
       return await talk(servers, person);
     } finally {
@@ -96,23 +99,23 @@ async function open(
 ): Promise<Servers> {
   const config = await configOf(target);
   hideSecretsOf(config);
-  const wanted = server === undefined ? config : onlyServer(config, server);
-  await tellFaults(name, wanted);
+  const wanted = server === undefined ? config : selectServer(config, server);
+  await printConfigProblems(name, wanted);
   return openConfig(wanted, { ...options, watch: server === undefined });
 }
 
-/** The person at the shell, with the only interface to the terminal. */
+/** The user, with the only interface to the terminal. */
 interface ShellPerson {
   readonly options: ServersOptions;
   readonly lines: Interface;
-  /** What is typed, from the first line on. */
+  /** All input lines from the first one. */
   readonly typed: AsyncIterable<string>;
   readonly isTerminal: boolean;
-  /** Prints an unsolicited message above the line that is being typed. */
+  /** Prints an unsolicited message above the line being edited. */
   say(line: string): void;
-  /** Prompts in a terminal, until the input ends. */
+  /** Shows the prompt in a terminal until the input ends. */
   prompt(keepsCursor?: boolean): void;
-  /** The commands are known once there are servers. */
+  /** Sets the completer, which is known only after the servers are opened. */
   complete(completer: (line: string) => [string[], string]): void;
   close(): void;
 }
@@ -120,7 +123,7 @@ interface ShellPerson {
 function shellPerson(answerFile: string | undefined): ShellPerson {
   const isTerminal = process.stdin.isTTY && process.stdout.isTTY;
   let completer = (line: string): [string[], string] => [[], line];
-  /** The questions of a form that wait for a line. */
+  /** Form questions waiting for input. */
   const asked = new Set<string>();
   const file = historyFile();
   const lines = createInterface({
@@ -131,11 +134,11 @@ function shellPerson(answerFile: string | undefined): ShellPerson {
     completer: (line: string) => completer(line),
     ...(isTerminal ? { history: readHistory(file), removeHistoryDuplicates: true } : {}),
   });
-  // Lines are kept from here on: without a terminal they come before they are needed.
+  // Buffer lines from now on, because piped input arrives before it is needed.
   const typed = lines[Symbol.asyncIterator]();
   // Input to a form is not a command and may be private, so it stays out of the history.
   lines.on('history', (history: string[]) => {
-    if (asked.size > 0 || !mayKeep(history[0] ?? '')) history.shift();
+    if (asked.size > 0 || !isHistorySafe(history[0] ?? '')) history.shift();
     else writeHistory(file, history);
   });
   let isClosed = false;
@@ -155,7 +158,7 @@ function shellPerson(answerFile: string | undefined): ShellPerson {
       asked.add(question);
       return lines.question(question, { signal }).finally(() => {
         asked.delete(question);
-        // The answer is no longer needed: the next line is a command.
+        // The question was withdrawn, so the next line is a command.
         if (signal.aborted) prompt(true);
       });
     },
@@ -164,7 +167,7 @@ function shellPerson(answerFile: string | undefined): ShellPerson {
     answerFile !== undefined
       ? { elicit: answersIn(answerFile, say) }
       : isTerminal
-        ? whoAsks(personAt(terminal))
+        ? elicitationOptions(terminalElicitation(terminal))
         : {};
   return {
     options,
@@ -180,7 +183,7 @@ function shellPerson(answerFile: string | undefined): ShellPerson {
   };
 }
 
-/** Takes commands until there are no more. */
+/** Runs commands until the input ends. */
 async function talk(
   servers: Servers,
   { lines, typed, isTerminal, say, prompt, complete }: ShellPerson,
@@ -194,12 +197,12 @@ async function talk(
   });
   complete((line) => commands.complete(line));
   const end = new AbortController();
-  // A command that waits for a server would seem to hang.
+  // Otherwise a command that waits for a server would seem to hang.
   void servers.started().then(({ ready, late, failed }) => {
     const isWorthIt = isTerminal || late.length > 0 || failed.length > 0;
     if (end.signal.aborted || !isWorthIt) return;
     say(
-      `${ready.length} ready${late.length > 0 ? `, ${late.length} still starting` : ''}${failed.length > 0 ? `, ${failed.length} failed (state says why)` : ''}. help lists the commands`,
+      `${ready.length} ready${late.length > 0 ? `, ${late.length} still starting` : ''}${failed.length > 0 ? `, ${failed.length} failed (see state)` : ''}. help lists the commands`,
     );
   });
   let failures = 0;
@@ -216,7 +219,7 @@ async function talk(
       await commands.run(line, running.signal);
     } catch (error) {
       failures++;
-      say(error instanceof UsageError ? error.message : textOfFailure(error));
+      say(error instanceof UsageError ? error.message : describeFailure(error));
     }
     prompt();
   }
@@ -226,10 +229,10 @@ async function talk(
   return failures > 0 && !isTerminal ? ExitCode.toolFailed : ExitCode.done;
 }
 
-/** How many lines the history keeps. */
+/** Maximum number of history lines. */
 const maxHistoryLines = 500;
 
-/** Where what was typed is kept between runs of the shell, as the system has it. */
+/** Path of the history file, following XDG. */
 export function historyFile(
   environment: { readonly [name: string]: string | undefined } = process.env,
 ): string {
@@ -237,25 +240,29 @@ export function historyFile(
   return join(folder, 'mcp-actors', 'shell-history');
 }
 
-/** Whether a line may be kept. Redaction knows secrets by the name of a key and by their form. */
-export function mayKeep(line: string): boolean {
+/** True if a line may go into the history: it contains no secret that redaction recognizes. */
+export function isHistorySafe(line: string): boolean {
   return line.trim() !== '' && redactText(line, Infinity) === line;
 }
 
-/** The newest line first, as readline expects; empty if the file cannot be read. */
+/** Reads the history, newest line first as readline expects; empty if unreadable. */
 export function readHistory(file: string): string[] {
   try {
-    return readFileSync(file, 'utf8').split('\n').filter(mayKeep).slice(0, maxHistoryLines);
+    return readFileSync(file, 'utf8').split('\n').filter(isHistorySafe).slice(0, maxHistoryLines);
   } catch {
     return [];
   }
 }
 
-/** Writes the file, for its owner alone. @returns whether it could be written */
+/**
+ * Writes the history, readable only by its owner.
+ *
+ * @returns false if the file could not be written
+ */
 export function writeHistory(file: string, lines: readonly string[]): boolean {
   try {
     mkdirSync(dirname(file), { recursive: true, mode: 0o700 });
-    const kept = lines.filter(mayKeep).slice(0, maxHistoryLines);
+    const kept = lines.filter(isHistorySafe).slice(0, maxHistoryLines);
     writeFileSync(file, `${kept.join('\n')}\n`, { mode: 0o600 });
     return true;
   } catch {

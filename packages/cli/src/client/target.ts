@@ -1,4 +1,4 @@
-/** Which servers a command is about: a file of them, one URL, or a command after `--`. */
+/** Target servers of a command: a file, one URL, or a command after `--`. */
 import { basename, dirname, join, resolve } from 'node:path';
 import { readHosts, readHostsFile } from 'mcp-actors/client';
 import type { HostsConfig, RegisteredClient } from 'mcp-actors/client';
@@ -6,32 +6,32 @@ import { quoted } from 'mcp-actors/internal';
 import { UsageError } from '../command.ts';
 import { lockName } from '../options/bridge-options.ts';
 
-/** The target on the command line. */
+/** Target on the command line. */
 export interface Target {
-  /** A file, which is watched on request, or a configuration made from the command line. */
+  /** File, which can be watched, or a configuration built from the command line. */
   readonly source: { readonly file: string } | { readonly config: HostsConfig };
-  /** The arguments behind the target. */
+  /** Arguments after the target. */
   readonly rest: readonly string[];
 }
 
-/** What of a command line the target is read from. */
+/** Parts of a command line that determine the target. */
 export interface TargetLine {
-  /** Those before `--`, without options. */
+  /** Positional arguments before `--`. */
   readonly positionals: readonly string[];
   /** The arguments after `--`; undefined without them. */
   readonly launched: readonly string[] | undefined;
   readonly values: TargetOptions;
 }
 
-/** The options about a target. */
+/** Options of a target. */
 export interface TargetOptions extends LoginLine {
-  /** Of a URL: `NAME:VALUE`. */
+  /** Headers for a URL: `NAME:VALUE`. */
   readonly header: readonly string[];
-  /** Of a command: the names of variables that it is to inherit. */
+  /** Names of variables that a command inherits. */
   readonly env: readonly string[];
 }
 
-/** The options of a login on the command line. */
+/** Login options on the command line. */
 export interface LoginLine {
   readonly login: boolean;
   readonly 'client-id': string | undefined;
@@ -48,14 +48,14 @@ const clientOfLogin = [
 ] as const;
 
 /**
- * The client that a person logs in with, as an entry of a file has it.
+ * Registered client for a login, in the form of a file's entry.
  *
- * @throws {UsageError} no login is allowed, or the variable of the secret is not set
+ * @throws {UsageError} if logins are not enabled or the variable of the secret is unset
  */
 export function clientOf(line: LoginLine): RegisteredClient | undefined {
   const [first] = clientOfLogin.filter((name) => line[name] !== undefined);
   if (first === undefined) return undefined;
-  if (!line.login) throw new UsageError(`--${first} is about a login: add --login`);
+  if (!line.login) throw new UsageError(`--${first} needs --login`);
   const variable = line['client-secret-env'];
   const secret = variable === undefined ? undefined : process.env[variable];
   if (variable !== undefined && !secret) {
@@ -70,21 +70,19 @@ export function clientOf(line: LoginLine): RegisteredClient | undefined {
   };
 }
 
-/** Refuses options about a URL if no URL is given. */
-function refuseUrlOptions(values: TargetOptions): void {
-  if (values.header.length > 0) throw new UsageError('--header is about a URL, and none is given');
+/** Rejects options that need a URL target. */
+function rejectUrlOptions(values: TargetOptions): void {
+  if (values.header.length > 0) throw new UsageError('--header needs a URL target');
   const [first] = clientOfLogin.filter((name) => values[name] !== undefined);
   if (first === undefined) return;
-  throw new UsageError(
-    `--${first} is about a URL, and none is given. In a file it stands in "oauth" of the server`,
-  );
+  throw new UsageError(`--${first} needs a URL target. In a file, set it in the server's "oauth"`);
 }
 
 /**
- * Takes the target from the command line.
+ * Reads the target from the command line.
  *
  * @param command such as `mcp-actors call`, for messages
- * @throws {UsageError} there is no target, or it does not fit the other arguments
+ * @throws {UsageError} if there is no target or it conflicts with other arguments
  */
 export function readTarget(command: string, line: TargetLine): Target {
   const { positionals, launched, values } = line;
@@ -93,20 +91,23 @@ export function readTarget(command: string, line: TargetLine): Target {
   if (launched !== undefined) {
     const [program, ...args] = launched;
     if (program === undefined) {
-      throw new UsageError(`${command}: a server's command is missing after --`);
+      throw new UsageError(`${command} needs a server's command after --`);
     }
     if (isUrl(program)) {
       throw new UsageError(
-        `${command}: after -- stands the command of a server, and this is a URL. Write it without the --, as in ${command} ${withoutQuery(program)}`,
+        `${command} needs a command after --, got a URL. Omit the --, as in ${command} ${withoutQuery(program)}`,
       );
     }
-    refuseUrlOptions(values);
-    for (const name of env) refuseUnset(name);
-    return { source: only(nameOf(program, args), { command: program, args }), rest: positionals };
+    rejectUrlOptions(values);
+    for (const name of env) assertSet(name);
+    return {
+      source: singleServer(nameOf(program, args), { command: program, args }),
+      rest: positionals,
+    };
   }
   if (env.length > 0) {
     throw new UsageError(
-      '--env is about a command behind --; for a server of a file write "env" into its entry',
+      '--env needs a command after --; for a server in a file, set "env" in its entry',
     );
   }
   if (first === undefined) {
@@ -115,54 +116,64 @@ export function readTarget(command: string, line: TargetLine): Target {
     );
   }
   if (!isUrl(first)) {
-    refuseUrlOptions(values);
+    rejectUrlOptions(values);
     return { source: { file: first }, rest };
   }
-  if (!URL.canParse(first)) throw new UsageError(`${command}: that is no URL of http or https`);
+  if (!URL.canParse(first))
+    throw new UsageError(`${command}: target must be a valid http or https URL`);
   const oauth = clientOf(values);
   const entry = {
     url: first,
     headers: Object.fromEntries(values.header.map(readHeader)),
     ...(oauth ? { oauth } : {}),
   };
-  return { source: only(nameOfHost(new URL(first)), entry), rest };
+  return { source: singleServer(nameOfHost(new URL(first)), entry), rest };
 }
 
-/** @throws {UsageError} there is nothing to hand on */
-function refuseUnset(name: string): void {
+/** @throws {UsageError} if the variable is not set */
+function assertSet(name: string): void {
   if (name.includes('=')) {
-    throw new UsageError('--env takes the name of a variable: its value is taken from your own');
+    throw new UsageError(
+      '--env must be a variable name without a value; the value comes from your environment',
+    );
   }
   if (process.env[name] === undefined) {
-    throw new UsageError(`--env ${quoted(name)}: there is no such variable in your environment`);
+    throw new UsageError(`--env ${quoted(name)}: the variable is not set in your environment`);
   }
 }
 
 const isUrl = (text: string): boolean => /^https?:\/\//i.test(text);
 
-/** The query may contain a secret, and so may a user name and a password. */
+/** Removes query, user name and password, which may contain secrets. */
 export function withoutQuery(text: string): string {
   return text.replace(/[?#].*$/s, '').replace(/(?<=:\/\/)[^/]*@/, '');
 }
 
-/** A configuration of one server. What is written on a command line, the shell has expanded. */
-function only(name: string, entry: object): { readonly config: HostsConfig } {
+/**
+ * Builds a configuration of one server. Escapes `${`, because the shell has already expanded
+ * variables.
+ */
+function singleServer(name: string, entry: object): { readonly config: HostsConfig } {
   const text = JSON.stringify({ mcpServers: { [name]: entry } });
   return { config: readHosts(JSON.parse(text.replaceAll('${', () => '$${'))) };
 }
 
-/** Reads a target's configuration. @throws {RuntimeError} CONFIG_INVALID */
+/**
+ * Reads a target's configuration.
+ *
+ * @throws {RuntimeError} CONFIG_INVALID
+ */
 export function configOf({ source }: Target): HostsConfig | Promise<HostsConfig> {
   return 'file' in source ? readHostsFile(source.file) : source.config;
 }
 
-/** Where the lock of a target is, for a bridge. */
+/** Path of a target's lock file, for a bridge. */
 export function lockFileOf({ source }: Target, given: string | undefined): string {
   if (given !== undefined) return resolve(given);
   return join('file' in source ? dirname(resolve(source.file)) : process.cwd(), lockName);
 }
 
-/** What people call a server: its script or package, else its program. */
+/** Derives a server's name from its script or package, otherwise from its program. */
 function nameOf(program: string, args: readonly string[]): string {
   const runs = /^(?:node|npx|bunx?|deno|tsx|uvx?|python3?|pipx)$/.test(basename(program));
   const words = runs ? args.filter((arg) => !arg.startsWith('-')) : [];
@@ -170,16 +181,18 @@ function nameOf(program: string, args: readonly string[]): string {
   return basename(script ?? program).replace(/\.\w+$/, '') || program;
 }
 
-/** Of characters that the names of tools may have, so that no tool is renamed. */
+/**
+ * Derives a server's name with only characters allowed in tool names, so that no tool is renamed.
+ */
 function nameOfHost({ hostname }: URL): string {
   return hostname.replaceAll(/[^\w-]+/g, '-').replaceAll(/^-+|-+$/g, '') || 'server';
 }
 
-/** The messages do not repeat what was written: it may be a secret. */
+/** Parses a header. Messages omit the text, which may be a secret. */
 function readHeader(text: string): readonly [string, string] {
   const [, name = '', value = ''] = /^([^:\s]+):(.*)$/s.exec(text) ?? [];
   if (name === '' || value.trim() === '') {
-    throw new UsageError('--header: write NAME:VALUE, as in "Authorization: Bearer …"');
+    throw new UsageError('--header must be NAME:VALUE, as in "Authorization: Bearer …"');
   }
   return [name, value.trim()];
 }

@@ -1,28 +1,28 @@
-/** A server's questions, asked of the person at the terminal. */
+/** Asks elicitation requests at the terminal. */
 import { validateInput, formFields } from 'mcp-actors/client';
 import type { ElicitProvider, FormField, FormProvider, UrlProvider } from 'mcp-actors/client';
 import { printable, printableName } from 'mcp-actors/internal';
 import type { JsonObject } from 'mcp-actors';
 
-/** The person's terminal. */
+/** The user's terminal. */
 export interface Terminal {
-  /** Shows a line. */
+  /** Prints a line. */
   say(line: string): void;
-  /** Asks for a line. Rejects if the signal is aborted, or the input has ended. */
+  /** Prompts for a line. Rejects if the signal aborts or the input ends. */
   ask(question: string, signal: AbortSignal): Promise<string>;
 }
 
-/** What the person writes to refuse a question. */
+/** Input that refuses a question. */
 const refusals = { '!decline': 'decline', '!cancel': 'cancel' } as const;
 
 /**
- * Asks the person at a terminal, one question after the other across all servers.
+ * Creates elicitation providers for a terminal. Questions of all servers are asked one at a time.
  *
- * @returns makes the provider for the named server
+ * @returns creates the provider of a server
  */
-export function personAt(terminal: Terminal): (server: string) => ElicitProvider {
+export function terminalElicitation(terminal: Terminal): (server: string) => ElicitProvider {
   let turn: Promise<unknown> = Promise.resolve();
-  const inTurn =
+  const serialized =
     <T, A, R>(provider: (request: T, asked: A) => R | Promise<R>) =>
     (request: T, asked: A): Promise<R> => {
       const answer = turn.then(() => provider(request, asked));
@@ -34,13 +34,13 @@ export function personAt(terminal: Terminal): (server: string) => ElicitProvider
     ask: (question, signal) =>
       terminal.ask(question, signal).catch((error: unknown) => {
         if (signal.aborted) throw error;
-        // The input has ended: the person has left without an answer.
+        // The input ended without an answer.
         return '!cancel';
       }),
   };
   return (server) => ({
-    form: inTurn(formProvider(server, person)),
-    url: inTurn(urlProvider(server, person)),
+    form: serialized(formProvider(server, person)),
+    url: serialized(urlProvider(server, person)),
   });
 }
 
@@ -49,7 +49,7 @@ function formProvider(server: string, { say, ask }: Terminal): FormProvider {
     const { fields, required } = formFields(requestedSchema);
     say(`${printableName(server)} asks: ${printable(message)}`);
     say(
-      '(an empty line takes the default or leaves it out; !decline refuses, !cancel closes the form)',
+      '(Enter takes the default or skips the field; !decline declines, !cancel cancels the form)',
     );
     const content: { [name: string]: unknown } = {};
     for (const field of fields) {
@@ -59,7 +59,7 @@ function formProvider(server: string, { say, ask }: Terminal): FormProvider {
           return { action: refusals[line as keyof typeof refusals] };
         const value = line === '' ? field.default : valueOf(field, line);
         if (value === undefined && !required.includes(field.name)) break;
-        const fault = value === undefined ? 'is needed' : validateInput(field, value);
+        const fault = value === undefined ? 'is required' : validateInput(field, value);
         if (fault === undefined) {
           content[field.name] = value;
           break;
@@ -83,7 +83,7 @@ function questionOf(field: FormField, isRequired: boolean): string {
         ]
       : []),
     ...(field.kind === 'boolean' ? ['yes or no'] : []),
-    ...(field.kind === 'choices' ? ['several with commas'] : []),
+    ...(field.kind === 'choices' ? ['separate several with commas'] : []),
     ...(byDefault === undefined ? [] : [`default: ${JSON.stringify(byDefault)}`]),
     ...(isRequired || byDefault !== undefined ? [] : ['optional']),
   ];
@@ -107,7 +107,7 @@ function valueOf(field: FormField, line: string): unknown {
   }
 }
 
-/** A choice may be written by its title. */
+/** Finds a choice by value or title. */
 function optionOf(
   { options }: Extract<FormField, { readonly options: unknown }>,
   written: string,

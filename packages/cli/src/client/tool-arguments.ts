@@ -1,21 +1,21 @@
-/** The arguments of a tool as people write them on a command line. */
+/** Parses tool arguments from the command line. */
 import { readFileSync } from 'node:fs';
 import { inspectValue, isJsonObject, closestMatch, parseExactly } from 'mcp-actors/internal';
 import type { JsonObject } from 'mcp-actors';
 import { UsageError } from '../command.ts';
 
-/** A tool, as far as its arguments are concerned. */
+/** Name and input schema of a tool. */
 export interface CalledTool {
   readonly name: string;
   readonly inputSchema: JsonObject;
 }
 
 /**
- * Reads a tool's arguments: one JSON object; `@FILE` or `-` for a file or stdin that contains one;
- * or any number of `key=value`, each read according to the tool's schema.
+ * Parses a tool's arguments: one JSON object; `@FILE` or `-` for a file or stdin that contains one;
+ * or `key=value` pairs, parsed by the tool's schema.
  *
  * @param stdin reads all of stdin
- * @throws {UsageError} naming what is wrong, and the names that the tool has
+ * @throws {UsageError} naming the problem and the tool's parameters
  */
 export function readToolArguments(
   written: readonly string[],
@@ -29,7 +29,7 @@ export function readToolArguments(
   if (more.length > 0) {
     const odd = written.find((text) => !isPair(text)) ?? first;
     throw new UsageError(
-      `Arguments are one JSON object, @FILE, -, or key=value; ${short(odd)} is not one of several key=value`,
+      `Arguments must be one JSON object, @FILE, -, or key=value pairs, got ${short(odd)} among several`,
     );
   }
   if (first === '-') return parse(stdin(), 'stdin');
@@ -44,7 +44,7 @@ function contentsOf(file: string): string {
   try {
     return readFileSync(file, 'utf8');
   } catch (error) {
-    throw new UsageError(`The arguments cannot be read: ${(error as Error).message}`, {
+    throw new UsageError(`Arguments cannot be read: ${(error as Error).message}`, {
       cause: error,
     });
   }
@@ -56,12 +56,12 @@ function parse(text: string, where: string): JsonObject {
     value = parseExactly(text);
   } catch (error) {
     throw new UsageError(
-      `The arguments in ${where} are not JSON: ${(error as Error).message}. Write {"key": "value"} or key=value`,
+      `Arguments in ${where} must be valid JSON: ${(error as Error).message}. Write {"key": "value"} or key=value`,
       { cause: error },
     );
   }
   if (isJsonObject(value)) return value;
-  throw new UsageError(`The arguments must be a JSON object; ${where} is ${inspectValue(value)}`);
+  throw new UsageError(`Arguments in ${where} must be a JSON object, got ${inspectValue(value)}`);
 }
 
 function fromPairs(pairs: readonly string[], tool: CalledTool): JsonObject {
@@ -74,12 +74,12 @@ function fromPairs(pairs: readonly string[], tool: CalledTool): JsonObject {
     const at = pair.indexOf('=');
     const [key, text] = [pair.slice(0, at), pair.slice(at + 1)];
     const schema = Object.hasOwn(properties, key) ? properties[key] : undefined;
-    if (schema === undefined) refuseUnknown(key, Object.keys(properties), isOpen, tool.name);
+    if (schema === undefined) rejectUnknown(key, Object.keys(properties), isOpen, tool.name);
     const value = jsonOf(text, isJsonObject(schema) ? schema : {}, key);
-    // A list can be written with a pair for each of its items.
+    // Repeated pairs append to a list.
     const before = read.get(key);
     if (before !== undefined && !isList(before)) {
-      throw new UsageError(`${key} is given twice, and is no list`);
+      throw new UsageError(`${key} must not be given twice, because it is not a list`);
     }
     read.set(key, before !== undefined && isList(value) ? joined(before, value) : value);
   }
@@ -94,16 +94,21 @@ function joined(before: string, more: string): string {
   return `[${items.filter((each) => each !== '').join(',')}]`;
 }
 
-/** A mistyped name is refused. Another one may be right if the schema allows it. */
-function refuseUnknown(key: string, known: readonly string[], isOpen: boolean, tool: string): void {
+/**
+ * Rejects an unknown name, unless the schema allows additional properties and no known name is
+ * similar.
+ */
+function rejectUnknown(key: string, known: readonly string[], isOpen: boolean, tool: string): void {
   const near = closestMatch(key, known);
   if (isOpen && near === undefined) return;
-  const names = known.length === 0 ? 'no arguments' : known.join(', ');
+  const names = known.length === 0 ? 'none' : known.join(', ');
   const meant = near === undefined ? '.' : `. Did you mean ${near}?`;
-  throw new UsageError(`${tool} has no argument ${JSON.stringify(key)}${meant} It takes ${names}`);
+  throw new UsageError(
+    `${tool} has no argument ${JSON.stringify(key)}${meant} Its arguments: ${names}`,
+  );
 }
 
-/** The types that a property may have; none if its schema does not say. */
+/** Allowed types of a property; empty if its schema names none. */
 function typesOf(schema: JsonObject): readonly string[] {
   const { type, anyOf, oneOf, enum: values } = schema;
   if (typeof type === 'string') return [type];
@@ -114,7 +119,7 @@ function typesOf(schema: JsonObject): readonly string[] {
   return [];
 }
 
-/** What a person has written as JSON, with numbers as they are written. */
+/** Converts input to JSON text, preserving the spelling of numbers. */
 function jsonOf(text: string, schema: JsonObject, key: string): string {
   const types = typesOf(schema);
   const wants = (type: string) => types.includes(type);
@@ -135,7 +140,7 @@ function jsonOf(text: string, schema: JsonObject, key: string): string {
   if (wants('array')) {
     return `[${jsonOf(text, isJsonObject(schema['items']) ? schema['items'] : {}, key)}]`;
   }
-  throw new UsageError(`${key} must be ${types.join(' or ')}, this is ${short(text)}`);
+  throw new UsageError(`${key} must be ${types.join(' or ')}, got ${short(text)}`);
 }
 
 function json(text: string): unknown {

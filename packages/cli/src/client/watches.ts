@@ -1,8 +1,8 @@
-/** What the shell watches: it is polled, and printed when it has changed. */
+/** Watches of the shell, which poll and print changes. */
 import type { Connection } from 'mcp-actors/client';
-import { textOfFailure } from './exit-codes.ts';
+import { describeFailure } from './exit-codes.ts';
 
-/** How long after one look the next one comes. */
+/** Pause between two polls. */
 const pauseMs = 2000;
 
 export class Watches {
@@ -13,13 +13,13 @@ export class Watches {
     this.#print = print;
   }
 
-  /** Polls now and every two seconds. The first failure is thrown to the caller. */
+  /** Polls now and every two seconds. Throws only the first failure. */
   async repeat(what: string, look: () => Promise<string>): Promise<void> {
     let last = await look();
     this.#print(last);
     let timer: NodeJS.Timeout;
     const again = async (): Promise<void> => {
-      const text = await look().catch((error: unknown) => `${textOfFailure(error)}\n`);
+      const text = await look().catch((error: unknown) => `${describeFailure(error)}\n`);
       if (!this.#ends.has(end)) return;
       if (text !== last) this.#print(`${what}:\n${text}`);
       last = text;
@@ -30,7 +30,7 @@ export class Watches {
     timer = setTimeout(() => void again(), pauseMs);
   }
 
-  /** Looks now and whenever the server says that the resource has changed. */
+  /** Reads now and whenever the server announces an update of the resource. */
   async updates(connection: Connection, uri: string, look: () => Promise<string>): Promise<void> {
     this.#print(await look());
     const subscription = connection.events$.subscribe((event) => {
@@ -39,7 +39,7 @@ export class Watches {
       if (event.params?.['uri'] !== uri) return;
       look().then(
         (text) => this.#print(`${uri}:\n${text}`),
-        (error: unknown) => this.#print(`${uri}: ${textOfFailure(error)}\n`),
+        (error: unknown) => this.#print(`${uri}: ${describeFailure(error)}\n`),
       );
     });
     this.#ends.add(() => {
@@ -48,7 +48,7 @@ export class Watches {
     });
   }
 
-  /** Ends all of them, and gives how many there were. */
+  /** Stops all watches and returns their number. */
   end(): number {
     const ends = [...this.#ends];
     this.#ends.clear();

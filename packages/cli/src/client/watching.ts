@@ -1,12 +1,14 @@
-/** `--inspect` and `--record` of `call` and `shell`: their connections live on a page, and in files. */
+/**
+ * `--inspect` and `--record` of `call` and `shell`: shows connections on a page and records them.
+ */
 import { join, parse } from 'node:path';
 import type { ServersOptions } from 'mcp-actors/client';
 import type { ConnectionRecorder } from 'mcp-actors/recording';
-import { inspectorWish, openPage, openStately } from '../inspector.ts';
+import { readInspectorSettings, openPage, openStately } from '../inspector.ts';
 import type { InspectorSettings } from '../inspector.ts';
 import type { RecordConnection } from '../recording.ts';
 import type { OptionTable } from '../options/option.ts';
-import { recordOptionsOf, recordWish } from '../options/record-options.ts';
+import { recordOptionsOf, readRecordSettings } from '../options/record-options.ts';
 import type { RecordSettings } from '../options/record-options.ts';
 
 export const watchOptions = {
@@ -14,34 +16,34 @@ export const watchOptions = {
     kind: 'text',
     placeholder: 'PORT|stately[:PORT]',
     optional: true,
-    help: 'Show the connections live on a local page, whose address is written to stderr; or in the official inspector of XState.',
+    help: 'Show the connections live on a local page and print its URL to stderr, or use the Stately inspector.',
   },
   record: {
     kind: 'text',
     placeholder: 'FILE',
-    help: 'Record the connection into a new file, which mcp-actors replay plays again. Of several servers each has its file: mine.jsonl becomes mine-NAME.jsonl. Secrets are replaced, as far as they can be told by their form.',
+    help: 'Record the connection into a new file for mcp-actors replay. Several servers are recorded into one file each: mine.jsonl becomes mine-NAME.jsonl. Secrets are replaced if their form is recognized.',
   },
   ...recordOptionsOf('connection'),
 } as const satisfies OptionTable;
 
-/** What watches the connections of a command. */
-export interface Watching extends AsyncDisposable {
-  /** The options of the connections, with what was wanted of them besides. */
+/** Observers of a command's connections. */
+export interface Observers extends AsyncDisposable {
+  /** Adds the observers to connection options. */
   options(besides: ServersOptions): ServersOptions;
 }
 
 /**
- * Begins to watch as the command line says. Call this before there are connections.
+ * Sets up the observers that the command line requests. Call it before opening connections.
  *
- * @param of how many connections there may be: one has the file that is named, of several each its own
- * @throws {UsageError} the port or the file cannot be used
+ * @param of `one`: a single connection, recorded into the named file; `each`: one file per server
+ * @throws {UsageError} if the port or file cannot be used
  */
-export async function watching(
-  values: { readonly inspect: string | undefined } & Parameters<typeof recordWish>[0],
+export async function openObservers(
+  values: { readonly inspect: string | undefined } & Parameters<typeof readRecordSettings>[0],
   of: 'one' | 'each',
-): Promise<Watching> {
-  const wish = inspectorWish(values.inspect);
-  const record = recordWish(values);
+): Promise<Observers> {
+  const wish = readInspectorSettings(values.inspect);
+  const record = readRecordSettings(values);
   const recorderFor =
     record === undefined
       ? undefined
@@ -66,7 +68,7 @@ const openInspector = (wish: InspectorSettings) =>
     ? openPage(wish.port, 'connections')
     : openStately(wish.port, 'connections are');
 
-/** A server may be started again, as a new connection: that has a number. */
+/** Creates recorders. A restarted server gets a new connection and thus a numbered file. */
 function recordersInto(
   wish: RecordSettings,
   of: 'one' | 'each',
@@ -75,7 +77,7 @@ function recordersInto(
   const { dir, name, ext } = parse(wish.path);
   const counts = new Map<string, number>();
   let first: ConnectionRecorder | undefined;
-  // A fault of the file is reported before anything is started.
+  // Report a problem with the file before starting anything.
   if (of === 'one') first = recordInto(wish);
   return (server) => {
     const prepared = first;
@@ -83,7 +85,7 @@ function recordersInto(
     const count = (counts.get(server) ?? 0) + 1;
     counts.set(server, count);
     if (prepared) return prepared;
-    // A name of a file of servers may be anything, and is not to lead elsewhere.
+    // Server names are arbitrary and must not change the directory.
     const stem = [name, ...(of === 'one' ? [] : [server.replaceAll(/[^\w.-]+/g, '_')])];
     const file = [...stem, ...(count > 1 ? [count] : [])].join('-');
     return recordInto({ ...wish, path: join(dir, `${file}${ext}`) });

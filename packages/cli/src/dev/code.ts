@@ -1,4 +1,7 @@
-/** One version of the code, in a process of its own: it cannot hold up the host, and leaves nothing. */
+/**
+ * One version of the code in its own process, so that it cannot block the host or leave anything
+ * behind.
+ */
 import type { ChildProcess } from 'node:child_process';
 import type { Report, SdkTransport } from 'mcp-actors';
 import { processActor, systemClock, textOfError } from 'mcp-actors/internal';
@@ -6,28 +9,28 @@ import { passOn } from '../stderr-lines.ts';
 import { codeVariable } from './runner.ts';
 import type { CodeFault, FromCode, LoadedCode, ToCode } from './wire.ts';
 
-/** How processes with code are started. */
+/** Settings of code processes. */
 export interface CodeSetup {
-  /** The module, absolute. */
+  /** Absolute path of the module. */
   readonly file: string;
-  /** What runs TypeScript; undefined if Node does. */
+  /** TypeScript loader; undefined if Node itself runs the module. */
   readonly loader: string | undefined;
-  /** Seals what waits, so that the next version can go on with it. */
+  /** Keys that seal suspended calls, so that the next version can resume them. */
   readonly stateKeys: string;
-  /** Gets facts about the processes and the connections to them. */
+  /** Receives facts about processes and connections. */
   readonly report: Report;
 }
 
-/** How long a module may take to load, milliseconds: code that never ends holds up nothing. */
+/** Timeout for loading a module, milliseconds. */
 const loadTimeoutMs = 30_000;
 
-/** How long a process may take to say that it still answers, milliseconds. */
+/** Timeout for answering a probe, milliseconds. */
 const probeTimeoutMs = 5000;
 
-/** Why a version of the code does not serve. */
+/** Error of a version that cannot serve. */
 export class CodeError extends Error {
   override readonly name = 'CodeError';
-  /** What it was read from, as far as that came. */
+  /** Files loaded before the failure. */
   readonly files: readonly string[];
 
   constructor({ message, files }: CodeFault) {
@@ -36,21 +39,21 @@ export class CodeError extends Error {
   }
 }
 
-/** How long the process may take to end: after the end of its input, of SIGTERM, of SIGKILL. */
+/** Timeouts of ending the process: after closing stdin, SIGTERM and SIGKILL. */
 const stopTimes = { inputMs: 0, terminateMs: 1000, killMs: 1000 };
 
-/** The process of one version. */
+/** Process of one version. */
 export class Code {
-  /** What it was loaded from; set by {@link load}. */
+  /** Loaded files and machines; set by {@link load}. */
   loaded: LoadedCode = { files: [], machines: [] };
   /** True once the process has ended. */
   hasEnded = false;
-  /** Resolves when the process has ended, with how it went. */
+  /** Resolves with a description when the process has ended. */
   readonly gone: Promise<string>;
   readonly #process: ReturnType<typeof processActor>;
   readonly #sessions = new Map<number, CodeSession>();
   readonly #warmed: Promise<void>;
-  /** Undefined until the process runs. */
+  /** IPC channel; undefined until the process runs. */
   #channel: ChildProcess | undefined = undefined;
   #waiting: ((said: FromCode) => void) | undefined = undefined;
   #opened = 0;
@@ -80,7 +83,7 @@ export class Code {
         clock: systemClock,
         report,
         launched: ({ stdout, channel }) => {
-          // Stdout is the host's.
+          // stdout is reserved for the host.
           stdout.setEncoding('utf8').on('data', passOn);
           this.#channel = channel;
           channel.on('message', (message) => {
@@ -108,23 +111,23 @@ export class Code {
   }
 
   /**
-   * Loads the module, once. Until this is called, the process only waits.
+   * Loads the module once. Before this call the process only waits.
    *
-   * @throws {CodeError} it cannot be loaded, or has no server; the process has been ended
+   * @throws {CodeError} if the module cannot be loaded or has no server; the process is then ended
    */
   async load(signal: AbortSignal): Promise<this> {
     let timer: NodeJS.Timeout | undefined;
     const failed = (message: string): FromCode => ({ type: 'code.failed', message, files: [] });
     const answered = new Promise<FromCode>((resolve) => {
       this.#waiting = resolve;
-      signal.addEventListener('abort', () => resolve(failed('There is newer code')), {
+      signal.addEventListener('abort', () => resolve(failed('Superseded by newer code')), {
         once: true,
       });
-      void this.gone.then((how) => resolve(failed(`Its process ${how} while it was loaded`)));
+      void this.gone.then((how) => resolve(failed(`Its process ${how} while loading`)));
     });
     void this.#warmed.then(() => {
       if (signal.aborted) return;
-      const late = `It has not been loaded within ${loadTimeoutMs / 1000} s: does it wait for something, or never end?`;
+      const late = `Loading took longer than ${loadTimeoutMs / 1000} s: does the module wait for something or loop forever?`;
       timer = setTimeout(() => this.#waiting?.(failed(late)), loadTimeoutMs).unref();
       this.#tell({ type: 'code.load' });
     });
@@ -139,7 +142,7 @@ export class Code {
     throw new CodeError(said.type === 'code.failed' ? said : { message: said.type, files: [] });
   }
 
-  /** Opens a session of the server in the process. */
+  /** Opens a session with the server in the process. */
   transport(): SdkTransport {
     const session = ++this.#opened;
     const transport = new CodeSession({
@@ -155,7 +158,7 @@ export class Code {
     return transport;
   }
 
-  /** Ends the process if it no longer answers: code that never ends would hold a processor. */
+  /** Kills the process if it does not answer, because an endless loop would occupy a CPU. */
   async probe(): Promise<void> {
     let timer: NodeJS.Timeout | undefined;
     const late = new Promise<'late'>((resolve) => {
@@ -170,14 +173,14 @@ export class Code {
     clearTimeout(timer);
   }
 
-  /** Ends the process, and what it has started. */
+  /** Ends the process and its descendants. */
   end(): void {
     this.#closeSessions();
     this.#process.send({ type: 'process.stop' });
   }
 
   #tell(message: ToCode): void {
-    // If the process is gone, `gone` tells it.
+    // If the process has ended, `gone` resolves.
     if (this.#channel?.connected) this.#channel.send(message, () => {});
   }
 
@@ -208,7 +211,7 @@ interface SessionPort {
   closed(): void;
 }
 
-/** This end of a session in the process. */
+/** Local end of a session in the process. */
 class CodeSession implements SdkTransport {
   readonly #port: SessionPort;
   onmessage?: SdkTransport['onmessage'];

@@ -1,14 +1,14 @@
-/** `mcp-actors dev`: serves a module, and its newest code after each save. */
+/** `mcp-actors dev`: serves a module and reloads its code after each save. */
 import { relative } from 'node:path';
 import { createMcpServer, defaultLimits, stdio } from 'mcp-actors';
 import type { McpServer, Report } from 'mcp-actors';
 import { defineUpstream } from 'mcp-actors/bridge';
 import { processLog, waitForExit } from 'mcp-actors/internal';
 import { UsageError } from '../command.ts';
-import { inspectorWish, openInspector } from '../inspector.ts';
+import { readInspectorSettings, openInspector } from '../inspector.ts';
 import { fileSink } from '../log-file.ts';
 import { loaderFor, moduleAt } from '../module-server.ts';
-import { httpWish } from '../options/http-settings.ts';
+import { readHttpSettings } from '../options/http-settings.ts';
 import { optionsText } from '../options/option.ts';
 import type { OptionTable } from '../options/option.ts';
 import { commandOf, helpOption } from '../options/parse-options.ts';
@@ -18,7 +18,7 @@ import { Development } from './development.ts';
 import { codeVariable, runCode } from './runner.ts';
 import { DevTerminal } from './terminal.ts';
 
-/** The command's options; the documentation has them too. */
+/** Options of the command, also used to generate the documentation. */
 export const devOptions = {
   http: httpOptions.http,
   'allow-host': httpOptions['allow-host'],
@@ -30,8 +30,8 @@ export const devOptions = {
   help: helpOption,
 } as const satisfies OptionTable;
 
-/** What nobody wants while they write a server. */
-const ofProduction = {
+/** Production options, which `dev` does not offer. */
+const productionOptions = {
   insecure: false,
   'auth-issuer': undefined,
   'auth-audience': undefined,
@@ -47,14 +47,14 @@ const ofProduction = {
 
 const help = `Usage: mcp-actors dev [options] FILE
 
-Serves the MCP server of a module, in TypeScript or JavaScript, to a host over stdin and stdout,
-or with --http at a URL. After each save the host's next call runs the new code: the host stays
-connected, and is told of lists that differ. Calls that run or wait go on with the code that they
-began with. Code that cannot be loaded leaves the old one running; the next call says why.
+Serves the MCP server of a TypeScript or JavaScript module to a host over stdin and stdout,
+or with --http at a URL. After each save, the host's next call runs the new code. The host stays
+connected and is notified of changed lists. Running and suspended calls continue with their
+original code. If new code cannot be loaded, the old code keeps running and the next call reports it.
 
 The module exports its server (export default createMcpServer({…})), or calls serve(server).
 TypeScript needs tsx in the project (npm install --save-dev tsx), or a Node that runs it.
-What the code prints goes to stderr.
+Output of the code goes to stderr.
 
 At a terminal, with --http: r repeats the last call, q ends.
 
@@ -65,7 +65,7 @@ Examples:
   mcp-actors dev src/main.ts
   mcp-actors dev --http 3000 --inspect src/main.ts
 
-Exit status: 0 once the host has gone or it was told to end, 2 if the command was called wrongly.
+Exit status: 0 when the host disconnects or after a signal, 2 for a usage error.
 `;
 
 export const command = commandOf(
@@ -74,14 +74,14 @@ export const command = commandOf(
   async ({ values, positionals }) => {
     const code = process.env[codeVariable];
     if (code !== undefined && process.send) {
-      // What the code starts is not started by this command.
+      // Processes started by the code must not inherit the variable.
       delete process.env[codeVariable];
       return await runCode(code);
     }
     const given = limitsIn({ ...noLimitFlags, limit: values.limit });
     const limits = { ...defaultLimits, ...given.session };
-    const http = httpWish({ ...ofProduction, ...values }, given.http);
-    const inspect = inspectorWish(values.inspect);
+    const http = readHttpSettings({ ...productionOptions, ...values }, given.http);
+    const inspect = readInspectorSettings(values.inspect);
     const inspector = inspect && (await openInspector(inspect));
     const { 'log-level': level, 'log-file': logFile } = values;
     const log = processLog({ level, sink: logFile === undefined ? undefined : fileSink(logFile) });
@@ -108,22 +108,22 @@ export const command = commandOf(
   },
 );
 
-/** A module that is served with its newest code. */
+/** A module served with its latest code. */
 export interface Developed {
   readonly server: McpServer;
-  /** What is told of it on stderr, and the keys of a terminal. */
+  /** Messages on stderr and keyboard input. */
   readonly terminal: DevTerminal;
-  /** Ends the processes of its code. */
+  /** Ends the module's processes. */
   close(): void;
 }
 
 /**
- * Begins to load a module, and makes a server that hands requests on to its code.
+ * Starts loading a module, and creates a server that forwards requests to its code.
  *
- * @param module its path
- * @param isOverHttp whether stderr is only for people
- * @param report gets facts about the processes and the connections to them
- * @throws {UsageError} it does not exist, or this Node cannot run it
+ * @param module path of the module
+ * @param isOverHttp true if stderr is only for people
+ * @param report receives facts about processes and connections
+ * @throws {UsageError} if the module does not exist or this Node cannot run it
  */
 export function develop(module: string, isOverHttp: boolean, report: Report): Developed {
   const file = moduleAt(module);
@@ -154,12 +154,12 @@ export function develop(module: string, isOverHttp: boolean, report: Report): De
   return { server, terminal, close: () => development.close() };
 }
 
-/** @throws {UsageError} there is not exactly one */
+/** @throws {UsageError} if there is not exactly one module */
 function fileIn([file, ...others]: readonly string[]): string {
   if (file === undefined)
-    throw new UsageError('Give the module to serve: mcp-actors dev src/main.ts');
+    throw new UsageError('dev needs a module to serve, as in mcp-actors dev src/main.ts');
   if (others.length > 0) {
-    throw new UsageError(`dev serves one module, and ${others.length + 1} are named`);
+    throw new UsageError(`dev must have one module, got ${others.length + 1}`);
   }
   return file;
 }

@@ -1,6 +1,6 @@
 /**
- * What one client has of a module in development. The client's session stays; which code answers it
- * changes: new calls go to the newest, and what has begun elsewhere goes on there.
+ * A client's upstream to a module in development. The client's session persists while the code
+ * behind it changes: new calls go to the latest code, and started work stays with its code.
  */
 import { ProtocolError } from 'mcp-actors';
 import type { HandlerContext, JsonObject, Report, Upstream, UpstreamClient } from 'mcp-actors';
@@ -11,21 +11,21 @@ import type { Development } from './development.ts';
 import { isListChange } from './offer.ts';
 import type { Offer } from './offer.ts';
 
-/** Sees the calls of clients. */
+/** Observer of client calls. */
 export interface CallObserver {
-  /** A request that runs the module's code; gives what is told its outcome. */
+  /** Called for a request that runs the module's code. Returns a callback for the outcome. */
   began(call: SeenCall): (outcome: JsonObject | Error) => void;
 }
 
-/** A call of a client, which can be made again. */
+/** A client's call, which can be repeated. */
 export interface SeenCall {
   readonly method: string;
   readonly params: JsonObject | undefined;
-  /** Makes it once more, with the newest code. */
+  /** Repeats the call with the latest code. */
   again(): Promise<JsonObject>;
 }
 
-/** A host asks once what a server can do, so all is declared that code may have later. */
+/** All capabilities that code may have later, because a host asks only once. */
 const everything: JsonObject = {
   tools: { listChanged: true },
   resources: { subscribe: true, listChanged: true },
@@ -34,7 +34,7 @@ const everything: JsonObject = {
   logging: {},
 };
 
-/** What code answers that does not have what was declared. */
+/** Answers for declared capabilities that the code lacks. */
 const empty: { readonly [method: string]: JsonObject } = {
   'tools/list': { tools: [] },
   'resources/list': { resources: [] },
@@ -46,32 +46,32 @@ const empty: { readonly [method: string]: JsonObject } = {
 
 const shownMethods: ReadonlySet<string> = new Set(['tools/call', 'prompts/get', 'resources/read']);
 
-/** How many calls that wait, and tasks, are remembered with the code that has them. */
+/** Maximum number of remembered suspended calls and tasks. */
 const maxRemembered = 1024;
 
-/** A host has its own time for each call. These are the last resort. */
+/** Generous limits, because the host has its own timeouts. */
 const limits = { requestTimeoutMs: 3_600_000, requestMaxTotalMs: 86_400_000 };
 
 const methodNotFound = -32601;
 const unavailable = -32000;
 
-/** What code has begun for the client. */
+/** Work that a version has started for the client. */
 interface Begun {
   readonly code: Code;
   readonly release: () => void;
 }
 
-/** Resources whose changes the client listens for, since 2026-07-28. */
+/** Resources that the client listens to (since 2026-07-28). */
 interface Watching {
   readonly uris: readonly string[];
   watch: UpstreamWatch | undefined;
 }
 
-/** How a client is connected to the module. */
+/** Options of a client's upstream. */
 export interface DevelopedOptions {
-  /** The lists and capabilities of the current code; undefined if none can be loaded. */
+  /** Lists and capabilities of the current code; undefined if none can be loaded. */
   readonly offer: Offer | undefined;
-  /** The module, as it is shown. */
+  /** Display name of the module. */
   readonly file: string;
   readonly observer: CallObserver;
   readonly report: Report;
@@ -87,16 +87,16 @@ export class DevelopedUpstream implements Upstream {
   readonly #observer: CallObserver;
   readonly #file: string;
   readonly #report: Report;
-  /** The upstreams over the code that has been asked. */
+  /** Upstreams of the versions used so far. */
   readonly #over = new Map<Code, Promise<Upstream>>();
-  /** By the request state of a call that waits, or the id of a task. */
+  /** Started work, by request state of a suspended call or id of a task. */
   readonly #begun = new BoundedMap<string, Begun>(maxRemembered);
-  /** What the client has subscribed to, until 2025-11-25. */
+  /** URIs that the client has subscribed to (until 2025-11-25). */
   readonly #subscribed = new Set<string>();
   readonly #watching = new Set<Watching>();
-  /** How the client has set its log level. */
+  /** Last `logging/setLevel` request of the client. */
   #level: { readonly params: JsonObject | undefined; readonly context: HandlerContext } | undefined;
-  /** The fault that the model has been told. */
+  /** Last problem reported to the model. */
   #told: Error | undefined = undefined;
   readonly #unlisten: () => void;
 
@@ -183,7 +183,7 @@ export class DevelopedUpstream implements Upstream {
     const { code } = await this.#development.newest();
     if (code) await this.#watch(watching, await this.#at(code));
     return {
-      // Code that has one of the others may come yet.
+      // Later code may have the other resources.
       uris,
       end: () => {
         this.#watching.delete(watching);
@@ -200,13 +200,13 @@ export class DevelopedUpstream implements Upstream {
     await Promise.all(open.map((over) => this.#close(over)));
   }
 
-  /** The client's upstream over one version of the code. */
+  /** Upstream to one version of the code. */
   #at(code: Code): Promise<Upstream> {
     const known = this.#over.get(code);
     if (known) return known;
     const opening = this.#open(code);
     this.#over.set(code, opening);
-    // The next request tries again.
+    // Let the next request retry.
     opening.catch(() => this.#over.delete(code));
     return opening;
   }
@@ -223,7 +223,7 @@ export class DevelopedUpstream implements Upstream {
       disconnect: (reason) => this.#client.disconnect(reason),
       exchangeToken: (wanted) => this.#client.exchangeToken(wanted),
       request: (...request) => this.#client.request(...request),
-      // Whether its lists are those of the client is decided when they are compared.
+      // List changes of other versions are found by comparison.
       notify: (method, params) => {
         if (isListChange(method) && code !== this.#development.current) return;
         this.#client.notify(method, params);
@@ -236,19 +236,19 @@ export class DevelopedUpstream implements Upstream {
       try {
         await upstream.request('logging/setLevel', level.params, level.context);
       } catch (error) {
-        if (!isMissing(error)) this.#note('The log level was not set at the newest code', error);
+        if (!isMissing(error)) this.#note('The log level was not set in the latest code', error);
       }
     }
     return upstream;
   }
 
   async #close(over: Promise<Upstream>): Promise<void> {
-    // Whoever has opened it gets the error.
+    // The opener gets the error.
     const upstream = await over.catch(() => undefined);
     try {
       await upstream?.close?.();
     } catch (error) {
-      this.#note('The client was not disconnected from older code', error);
+      this.#note('Disconnecting the client from older code failed', error);
     }
   }
 
@@ -261,11 +261,11 @@ export class DevelopedUpstream implements Upstream {
     watching.watch = await upstream.watch?.(watching.uris);
   }
 
-  /** Connects the client to other code, before it asks for something. */
+  /** Connects the client to the new code before its next request. */
   #exchange(code: Code): void {
     if (this.#over.size === 0) return;
     this.#at(code).catch((error: unknown) =>
-      this.#note('The client was not connected to the newest code before its next request', error),
+      this.#note('Connecting the client to the latest code failed', error),
     );
   }
 
@@ -276,8 +276,8 @@ export class DevelopedUpstream implements Upstream {
   }
 
   /**
-   * The code that a request is about: a task, or a call that goes on with the answers of its client.
-   * A machine goes on in its state with any code, so with the newest.
+   * Version that a request belongs to: that of its task or suspended call. A machine resumes its
+   * state with any version, so it uses the latest.
    */
   #begunBy(method: string, params: JsonObject | undefined): Begun | undefined {
     const { requestState, taskId, name } = params ?? {};
@@ -307,16 +307,16 @@ export class DevelopedUpstream implements Upstream {
 
   #faultForModel({ message }: Error, isServed: boolean): JsonObject {
     const rest = isServed
-      ? 'The code from before that change still runs: call again to use it.'
-      : 'There is no code from before that change: mend it, and call again.';
+      ? 'The previous code still runs: call again to use it.'
+      : 'There is no previous code: fix the error and call again.';
     return this.#client.peer.dialect.toolFailure({
       code: 'CODE_FAILED',
-      message: `The newest code of ${this.#file} cannot be used.\n${message}\n${rest}`,
+      message: `The latest code of ${this.#file} cannot be used.\n${message}\n${rest}`,
     });
   }
 
   #withoutCode(method: string, fault: Error | undefined): JsonObject {
-    const why = fault?.message ?? 'it is being loaded';
+    const why = fault?.message ?? 'it is still loading';
     const error = new ProtocolError(unavailable, `${this.#file} cannot be used: ${why}`);
     if (method !== 'tools/call' || !fault) return this.#emptyOr(method, error);
     return this.#faultForModel(fault, false);

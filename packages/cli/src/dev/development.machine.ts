@@ -1,21 +1,21 @@
-/** The phases of a module in development: which code serves, and what becomes of newer code. */
+/** Lifecycle of a module in development: the serving code and the loading of newer code. */
 import { assign, fromPromise, setup } from 'xstate';
 import type { ActorRefFrom } from 'xstate';
 import type { Code, CodeError } from './code.ts';
 
 interface DevelopmentContext {
-  /** The newest code that could be loaded: it serves what comes. Undefined before there is any. */
+  /** The latest loadable code, which serves new requests. Undefined before the first load. */
   readonly code: Code | undefined;
-  /** Why the newest code of all cannot serve; undefined if it does. */
+  /** Reason why the latest source cannot serve; undefined if it serves. */
   readonly fault: Error | undefined;
 }
 
 type DevelopmentEvent =
-  /** A file is no longer what was loaded. */
+  /** A loaded file has changed. */
   | { readonly type: 'source.changed' }
-  /** The process of the code that serves has ended by itself. */
+  /** The process of the serving code ended unexpectedly. */
   | { readonly type: 'code.lost'; readonly fault: Error }
-  /** A client wants something of code that was lost. */
+  /** A client made a request after the code was lost. */
   | { readonly type: 'code.wanted' }
   | { readonly type: 'development.end' };
 
@@ -34,7 +34,7 @@ const developmentMachine = setup({
   initial: 'loading',
   on: { 'development.end': '.ended' },
   states: {
-    /** The newest source is being loaded; what served before it serves on. */
+    /** Loading the latest source. The previous code keeps serving. */
     loading: {
       tags: 'loading',
       invoke: {
@@ -53,7 +53,7 @@ const developmentMachine = setup({
         'code.lost': { actions: assign({ code: undefined }) },
       },
     },
-    /** The newest source serves. */
+    /** The latest source serves. */
     serving: {
       on: {
         'source.changed': 'loading',
@@ -63,23 +63,23 @@ const developmentMachine = setup({
         },
       },
     },
-    /** The newest source cannot be loaded; what served before it, if anything did, serves on. */
+    /** The latest source cannot be loaded. The previous code, if any, keeps serving. */
     failed: {
       on: {
         'source.changed': 'loading',
         'code.lost': { actions: assign({ code: undefined }) },
       },
     },
-    /** The code has ended by itself. It is loaded again for the next call, and not before. */
+    /** The code ended unexpectedly and is reloaded only for the next call. */
     lost: { on: { 'source.changed': 'loading', 'code.wanted': 'loading' } },
     ended: { type: 'final' },
   },
 });
 
 /**
- * The machine of one module.
+ * Creates the machine of one module.
  *
- * @param load loads the code as it is now. If the signal fires, there is newer code
+ * @param load loads the current code; its signal aborts when there is newer code
  */
 export function developmentOf(load: (signal: AbortSignal) => Promise<Code>) {
   return developmentMachine.provide({

@@ -1,4 +1,7 @@
-/** A module in development: the code that serves, newer code that is to serve, and older code that still has calls. */
+/**
+ * A module in development: its serving code, a newer version being loaded, and older versions with
+ * pending calls.
+ */
 import { randomBytes } from 'node:crypto';
 import { createActor } from 'xstate';
 import { defaultLimits } from 'mcp-actors';
@@ -11,31 +14,34 @@ import { offerOf } from './offer.ts';
 import type { Offer } from './offer.ts';
 import { Sources } from './sources.ts';
 
-/** How many versions that still have calls are kept beside the one that serves. */
+/** Maximum number of older versions with pending calls. */
 const maxOlder = 4;
 
-/** How often those are asked whether they still answer, milliseconds. */
+/** Interval of probing older versions, milliseconds. */
 const probeIntervalMs = 5000;
 
-/** How long after a load the process for the next change is started, milliseconds: the calls that waited are served first. */
+/**
+ * Delay before starting the spare process after a load, so that waiting calls are served first,
+ * milliseconds.
+ */
 const warmAfterMs = 1000;
 
-/** What a module in development tells. */
+/** Listener to a module in development. */
 export interface DevelopmentListener {
-  /** Other code serves now. */
+  /** New code serves. */
   exchanged?(code: Code): void;
-  /** These lists are not the same as those of the code before. */
+  /** These lists differ from the previous code's. */
   changed?(methods: readonly string[]): void;
-  /** The newest code cannot be loaded, or has ended by itself. */
+  /** The latest code cannot be loaded, or ended unexpectedly. */
   failed?(fault: Error): void;
-  /** The code has no more calls, and its process ends. */
+  /** The version has no pending calls, and its process is ended. */
   ended?(code: Code): void;
 }
 
-/** What serves a call. */
-export interface Standing {
+/** Current code and problem. */
+export interface CodeStatus {
   readonly code: Code | undefined;
-  /** Why newer code does not. */
+  /** Problem of newer code. */
   readonly fault: Error | undefined;
 }
 
@@ -44,11 +50,11 @@ export class Development {
   readonly #actor: DevelopmentRef;
   readonly #sources = new Sources(() => this.#actor.send({ type: 'source.changed' }));
   readonly #listeners = new Set<DevelopmentListener>();
-  /** Started ahead, for the next change. */
+  /** Process started in advance for the next change. */
   #spare: Code | undefined = undefined;
-  /** Versions that no longer serve, the oldest first, and when each has to end. */
+  /** Replaced versions, oldest first, with the timers of their deadlines. */
   readonly #older = new Map<Code, NodeJS.Timeout>();
-  /** How many calls hold each version. */
+  /** Number of calls using each version. */
   readonly #holds = new Map<Code, number>();
   #offer: Offer | undefined = undefined;
   #offered: Promise<void> = Promise.resolve();
@@ -59,7 +65,7 @@ export class Development {
     this.#actor = createActor(developmentOf((signal) => this.#load(signal)));
     this.#actor.subscribe({
       error: (error) => {
-        const message = `Changes of the module are no longer followed: ${textOfError(error)}`;
+        const message = `The module is no longer reloaded: ${textOfError(error)}`;
         setup.report({ level: 'error', name: 'dev.failed', message, details: { error } });
       },
     });
@@ -83,8 +89,8 @@ export class Development {
     return () => this.#listeners.delete(listener);
   }
 
-  /** The newest code, once it is loaded: a change that no watcher has told of is seen now. */
-  async newest(): Promise<Standing> {
+  /** Waits until the latest code is loaded. Also detects changes that no watcher reported. */
+  async newest(): Promise<CodeStatus> {
     const snapshot = this.#actor.getSnapshot();
     if (snapshot.matches('lost')) this.#actor.send({ type: 'code.wanted' });
     else if (!snapshot.hasTag('loading') && this.#sources.isOutdated) {
@@ -98,14 +104,14 @@ export class Development {
     return this.#actor.getSnapshot().context.code;
   }
 
-  /** What the code offers, once that is known; undefined if there is none. */
+  /** Lists and capabilities of the code, once known; undefined if there is none. */
   async offer(): Promise<Offer | undefined> {
     await this.newest();
     await this.#offered;
     return this.#offer;
   }
 
-  /** The code is needed until what this returns is called. */
+  /** Keeps a version alive until the returned function is called. */
   hold(code: Code): () => void {
     this.#holds.set(code, (this.#holds.get(code) ?? 0) + 1);
     let release = () => {
@@ -118,7 +124,7 @@ export class Development {
     return () => release();
   }
 
-  /** Whether a version can still be asked. */
+  /** True if a version can still serve. */
   has(code: Code): boolean {
     return code === this.current || this.#older.has(code);
   }
@@ -150,7 +156,7 @@ export class Development {
     }
     if (signal.aborted) {
       code.end();
-      throw new CodeError({ message: 'There is newer code', files: [] });
+      throw new CodeError({ message: 'Superseded by newer code', files: [] });
     }
     this.#follow(code.loaded.files, since, false);
     this.#warm();
@@ -159,18 +165,18 @@ export class Development {
 
   #follow(files: readonly string[], since: number, isFaulty: boolean): void {
     if (this.#sources.loaded(files, since, isFaulty)) return;
-    // Not before the machine has taken what this load came to.
+    // Let the machine process the result of this load first.
     setImmediate(() => this.#actor.send({ type: 'source.changed' }));
   }
 
-  /** Starts the process for the next change. */
+  /** Starts the spare process for the next change. */
   #warm(): void {
     setTimeout(() => {
       if (this.#actor.getSnapshot().status === 'active') this.#spare ??= new Code(this.#setup);
     }, warmAfterMs).unref();
   }
 
-  /** Loading has a bound of its own, so a call waits for it and is never answered by old code. */
+  /** Waits for loading, which has its own timeout, so that no call is answered by old code. */
   #settled(): Promise<void> {
     if (!this.#actor.getSnapshot().hasTag('loading')) return Promise.resolve();
     return new Promise((resolve) => {
@@ -202,7 +208,7 @@ export class Development {
         if (methods.length > 0) this.#tell((each) => each.changed?.(methods));
       },
       (error: unknown) => {
-        // The end of the process is reported by itself.
+        // The end of the process is reported separately.
         if (!this.has(code) || code.hasEnded) return;
         const fault = new Error(`Its lists cannot be read: ${textOfError(error)}`, {
           cause: error,

@@ -1,4 +1,4 @@
-/** What a version of the code offers to clients. */
+/** Lists and capabilities of one version of the code. */
 import { connect } from 'mcp-actors/client';
 import type { Connection } from 'mcp-actors/client';
 import { ProtocolError, RuntimeError } from 'mcp-actors';
@@ -9,7 +9,7 @@ const methodNotFound = -32601;
 
 type Ask = (from: Connection) => Promise<readonly unknown[]>;
 
-/** By the notification of its changes: the kinds that a list has, and the requests for them. */
+/** Kinds of items and their list requests, by the notification of changes. */
 const lists: { readonly [method: string]: readonly (readonly [kind: string, ask: Ask])[] } = {
   'notifications/tools/list_changed': [['tool', (from) => from.listTools()]],
   'notifications/prompts/list_changed': [['prompt', (from) => from.listPrompts()]],
@@ -19,18 +19,18 @@ const lists: { readonly [method: string]: readonly (readonly [kind: string, ask:
   ],
 };
 
-/** A notification that a list has changed. */
+/** True for notifications of list changes. */
 export const isListChange = (method: string): boolean => method in lists;
 
 export class Offer {
   readonly info: Implementation;
   readonly capabilities: JsonObject;
   readonly instructions: string | undefined;
-  /** Each list as text, by the notification of its changes. */
+  /** Serialized lists, by the notification of changes. */
   readonly #shown: ReadonlyMap<string, string>;
-  /** How many tools, prompts, resources and templates it has, in words. */
+  /** Counts of tools, prompts, resources and templates, for people. */
   readonly summary: string;
-  /** The lists that the code has changed since. */
+  /** Lists that have changed since they were read. */
   readonly #stale: ReadonlySet<string>;
 
   constructor(
@@ -54,7 +54,7 @@ export class Offer {
     this.summary = counted.filter((text) => !text.startsWith('0 ')).join(', ') || 'nothing';
   }
 
-  /** The notifications of the lists that are not the same as those of the code before. */
+  /** Notifications for the lists that differ from the previous version's. */
   differencesFrom(before: Offer | undefined): readonly string[] {
     return [...this.#shown].flatMap(([method, shown]) => {
       const wasShown = before ? before.#shown.get(method) : '[]';
@@ -64,9 +64,9 @@ export class Offer {
 }
 
 /**
- * Asks the code as a host would.
+ * Reads the lists as a host would.
  *
- * @throws {Error} the process has ended, or does not answer
+ * @throws {Error} if the process has ended or does not answer
  */
 export async function offerOf(code: Code, report: Report): Promise<Offer> {
   const stale = new Set<string>();
@@ -89,10 +89,10 @@ export async function offerOf(code: Code, report: Report): Promise<Offer> {
   return new Offer(connection, items, stale);
 }
 
-/** The list that stands for one that was refused: a missing one is empty, and so is one that fails. */
+/** Replaces a rejected list by an empty one. */
 function insteadOf(error: unknown, kind: string, report: Report): readonly unknown[] {
   if (error instanceof RuntimeError && error.code === 'CAPABILITY_MISSING') return [];
-  // Without an answer nothing is known of the other lists, either.
+  // Without an answer the other lists are unknown, too.
   if (!(error instanceof ProtocolError)) throw error;
   if (error.code === methodNotFound) return [];
   const message = `The list of ${kind}s failed: ${error.message}`;

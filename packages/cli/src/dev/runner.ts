@@ -1,7 +1,7 @@
 /**
- * The process that has the code of one version: it loads the module once, and serves the sessions
- * that `mcp-actors dev` opens. It is started before there is something to load, so that Node, tsx
- * and the library are there when it counts.
+ * Process of one version: loads the module once and serves the sessions that `mcp-actors dev`
+ * opens. It starts before there is code to load, so that Node, tsx and the library are already
+ * loaded.
  */
 import { createRequire, register } from 'node:module';
 import { dirname, resolve, sep } from 'node:path';
@@ -13,13 +13,13 @@ import type { McpServer, SdkTransport, fromSdkTransport } from 'mcp-actors';
 import { membersOf, serverIn } from '../module-server.ts';
 import type { FromCode, ToCode } from './wire.ts';
 
-/** Set for this process, to the module that it is to load. */
+/** Environment variable with the module to load. */
 export const codeVariable = 'MCP_ACTORS_DEV_FILE';
 
-/** What servers are written with, and what has no effect when it is loaded. */
+/** Packages to preload: used by most servers, and free of side effects. */
 const warmed = ['mcp-actors', 'mcp-actors/serve', 'xstate', 'zod'];
 
-/** Tells which modules are loaded. Node runs it in a thread of its own. */
+/** Loader hooks that report loaded modules. Node runs them in a separate thread. */
 const hooks = `
 let port;
 export function initialize(data) { port = data.port; }
@@ -30,18 +30,18 @@ export function load(url, context, next) {
 
 const sendToParent = process.send?.bind(process);
 
-/** Takes the channel from the module: `process.send('ready')` is for a process manager, and there is none. */
+/** Hides the IPC channel from the module, which might send messages for a process manager. */
 function takeChannel(): void {
   for (const name of ['send', 'disconnect']) {
     Object.defineProperty(process, name, { value: undefined, configurable: true });
   }
 }
 
-/** Serves until the process that has started it is gone. */
+/** Serves until the parent process ends. */
 export async function runCode(file: string): Promise<never> {
   process.on('disconnect', () => process.exit(0));
   takeChannel();
-  // What the code sees of its own command line.
+  // The code must see its own command line.
   process.argv.splice(1, process.argv.length, file);
   const loaded = new LoadedFiles(file);
   const { library } = await warm(file);
@@ -59,7 +59,7 @@ interface Library {
   readonly fromSdkTransport: typeof fromSdkTransport;
 }
 
-/** Loads what the module will import, as the module will find it. */
+/** Preloads packages as the module would resolve them. */
 async function warm(file: string): Promise<{ readonly library: Library | undefined }> {
   const { resolve: find } = createRequire(file);
   let library: Library | undefined;
@@ -68,13 +68,13 @@ async function warm(file: string): Promise<{ readonly library: Library | undefin
       const found = (await import(pathToFileURL(find(name)).href)) as object;
       if (name === 'mcp-actors') library = found as Library;
     } catch {
-      // It is not there, or it cannot be loaded: the module says so if it wants it.
+      // If it is missing or broken, importing it in the module reports that.
     }
   }
   return { library };
 }
 
-/** The files that have been loaded, without those of packages and of this command. */
+/** Loaded files, excluding packages and this command. */
 class LoadedFiles {
   readonly #file: string;
   readonly #port: MessagePort;
@@ -93,7 +93,7 @@ class LoadedFiles {
   }
 
   async all(): Promise<readonly string[]> {
-    // What the thread of the hooks has posted comes before this.
+    // Messages posted by the hooks thread arrive first.
     await new Promise((resume) => {
       setImmediate(resume);
     });
@@ -159,7 +159,7 @@ class Runner {
   }
 }
 
-/** One session's end in this process. */
+/** This process's end of a session. */
 class CodeTransport implements SdkTransport {
   readonly #session: number;
   onmessage?: SdkTransport['onmessage'];
@@ -188,15 +188,15 @@ class CodeTransport implements SdkTransport {
   }
 }
 
-/** How many lines of a stack are shown. */
+/** Maximum number of stack frames shown. */
 const maxFrames = 5;
 
-/** The error as its author can use it: what, and where in their own files. */
+/** Formats an error for its author: the message and frames in their own files. */
 function faultText(error: unknown, file: string): string {
   const text = textOfError(error);
   const { code, stack } = membersOf(error);
   if (code === 'ERR_UNKNOWN_FILE_EXTENSION') {
-    return `${text}\nThis Node runs no TypeScript: npm install --save-dev tsx`;
+    return `${text}\nThis Node cannot run TypeScript: npm install --save-dev tsx`;
   }
   if (typeof stack !== 'string' || text.includes(resolve(file))) return text;
   const frames = stack.split('\n').filter((line) => /^ +at /.test(line));

@@ -1,28 +1,28 @@
 /**
- * The files that code was made of: tells when they are no longer what was loaded. Changes are heard
- * of at once, and looked for when somebody asks: a watcher may be late, or hear nothing at all on a
- * mounted file system.
+ * Source files of the loaded code, and whether they have changed. Watchers report changes
+ * immediately; requests also check the files, because watchers may be late or miss changes on
+ * mounted file systems.
  */
 import { statSync, watch } from 'node:fs';
 import type { FSWatcher } from 'node:fs';
 import { dirname } from 'node:path';
 
-/** How long a change may go on, milliseconds: editors write a file, rename it, and format it. */
+/** Debounce time, milliseconds: editors write, rename and format a file. */
 const quietMs = 20;
 
-/** How long a file may be away while an editor renames it, milliseconds. */
+/** Time that a file may be missing while an editor renames it, milliseconds. */
 const awayMs = 500;
 
-/** How many folders are watched; what lies in others is looked at when somebody asks. */
+/** Maximum number of watched directories. Files elsewhere are checked on request. */
 const maxFolders = 200;
 
-/** What a missing import may be. */
+/** Files that a failed import may refer to. */
 const modules = /\.(?:[cm]?[jt]sx?|json)$/;
 
 interface Seen {
-  /** Says whether it is the same file with the same text: size, time, and which file it is. */
+  /** Identifies file and content: modification time, size and inode. */
   readonly mark: string;
-  /** Since when it has been away, the clock's milliseconds. */
+  /** Time since which the file is missing, ms since 1970. */
   awaySince: number | undefined;
 }
 
@@ -30,16 +30,16 @@ export class Sources {
   readonly #changed: () => void;
   readonly #files = new Map<string, Seen>();
   readonly #folders = new Map<string, FSWatcher>();
-  /** True while anything new in the folders may mend what could not be loaded. */
+  /** True while any new file may fix a failed load. */
   #isAnyChange = false;
   #timer: NodeJS.Timeout | undefined = undefined;
 
-  /** @param changed is called when what was loaded is out of date */
+  /** @param changed called when the loaded code is outdated */
   constructor(changed: () => void) {
     this.#changed = changed;
   }
 
-  /** The code that is loaded from now on is made of these files, as they are. */
+  /** Starts a load: records these files in their current state. */
   loading(files: readonly string[]): void {
     this.#files.clear();
     this.#isAnyChange = false;
@@ -47,11 +47,11 @@ export class Sources {
   }
 
   /**
-   * These belong to it, too, if they have not changed since it began to be loaded.
+   * Adds the files found by a load.
    *
-   * @param since when that was, as `Date.now()`
-   * @param isFaulty true if it could not be loaded: then a file that was missing may mend it
-   * @returns false if one has changed meanwhile
+   * @param since start of the load, as in `Date.now()`
+   * @param isFaulty true if the load failed, so that a new file may fix it
+   * @returns false if a file changed during the load
    */
   loaded(files: readonly string[], since: number, isFaulty: boolean): boolean {
     this.#isAnyChange = isFaulty;
@@ -60,7 +60,7 @@ export class Sources {
     return !this.isOutdated && !added.some((file) => modifiedAt(file) > since);
   }
 
-  /** Whether a file has changed since the code was loaded. */
+  /** True if a file has changed since the load. */
   get isOutdated(): boolean {
     const now = Date.now();
     for (const [file, seen] of this.#files) {
@@ -87,7 +87,7 @@ export class Sources {
   #follow(files: readonly string[]): void {
     for (const file of files) {
       this.#files.set(file, { mark: markOf(file), awaySince: undefined });
-      // A file that is renamed over has another inode, so its folder is watched.
+      // Watch the directory, because replacing a file changes its inode.
       const folder = dirname(file);
       if (this.#folders.has(folder) || this.#folders.size >= maxFolders) continue;
       try {
@@ -98,7 +98,7 @@ export class Sources {
         watcher.on('error', () => watcher.close());
         this.#folders.set(folder, watcher);
       } catch {
-        // It is looked at when somebody asks.
+        // The files are checked on request.
       }
     }
   }

@@ -1,13 +1,13 @@
-/** What a person sees of a module in development, on stderr, and the keys that do something. */
+/** Output on stderr and keys for a module in development. */
 import { printable, printableLines, textOfError } from 'mcp-actors/internal';
 import type { JsonObject } from 'mcp-actors';
 import type { CallObserver, SeenCall } from './developed-upstream.ts';
 
-/** How much of a call's arguments is shown, characters. */
+/** Maximum length of a shown call, characters. */
 const maxShown = 100;
 
 interface Keys {
-  /** Ends the command. */
+  /** Exits the command. */
   end(): void;
 }
 
@@ -29,11 +29,11 @@ export class DevTerminal implements CallObserver {
     return (outcome) => {
       if (!this.#showsCalls) return;
       const took = Math.round(performance.now() - startedAt);
-      this.say(`${inWords(call)} ${took} ms${describeOutcome(outcome)}`);
+      this.say(`${describeCall(call)} ${took} ms${describeOutcome(outcome)}`);
     };
   }
 
-  /** Takes the keys of a person at the terminal, until the command ends. */
+  /** Handles keys at the terminal until the command ends. */
   takeKeys({ end }: Keys): void {
     const { stdin } = process;
     this.say('r repeats the last call, q ends');
@@ -42,7 +42,7 @@ export class DevTerminal implements CallObserver {
     stdin.on('data', (keys: string) => {
       for (const key of keys) {
         if (key === 'r') void this.#repeat();
-        // Ctrl-C and Ctrl-D: a terminal in raw mode sends no signals.
+        // Ctrl-C and Ctrl-D: in raw mode the terminal sends no signals.
         if (key === 'q' || key === '\u0003' || key === '\u0004') {
           stdin.setRawMode(false);
           stdin.pause();
@@ -54,16 +54,16 @@ export class DevTerminal implements CallObserver {
 
   async #repeat(): Promise<void> {
     const call = this.#last;
-    if (!call) return this.say('there was no call yet');
+    if (!call) return this.say('no call to repeat yet');
     try {
       this.say(JSON.stringify(await call.again(), undefined, 2));
     } catch (error) {
-      this.say(`${inWords(call)}: ${textOfError(error)}`);
+      this.say(`${describeCall(call)}: ${textOfError(error)}`);
     }
   }
 }
 
-function inWords({ method, params = {} }: SeenCall): string {
+function describeCall({ method, params = {} }: SeenCall): string {
   const { name, uri, arguments: args } = params;
   const what = typeof name === 'string' ? name : typeof uri === 'string' ? uri : '';
   const given = args === undefined ? '' : ` ${JSON.stringify(args)}`;

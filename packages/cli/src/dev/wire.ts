@@ -1,19 +1,19 @@
-/** What `mcp-actors dev` and the process that has the code say to each other. */
+/** IPC messages between `mcp-actors dev` and the code process. */
 
-/** What the process is told. */
+/** Messages to the code process. */
 export type ToCode =
-  /** Load the module and what it imports. Once. */
+  /** Loads the module and its imports, once. */
   | { readonly type: 'code.load' }
-  /** Serve one more session. */
+  /** Opens a session. */
   | { readonly type: 'session.open'; readonly session: number }
   | { readonly type: 'session.message'; readonly session: number; readonly message: object }
   | { readonly type: 'session.close'; readonly session: number }
-  /** Say that it still answers. */
+  /** Requests a sign of life. */
   | { readonly type: 'code.probe' };
 
-/** What the process says. */
+/** Messages from the code process. */
 export type FromCode =
-  /** It can load the module at once. */
+  /** The process is ready to load the module. */
   | { readonly type: 'code.warmed' }
   | ({ readonly type: 'code.loaded' } & LoadedCode)
   | ({ readonly type: 'code.failed' } & CodeFault)
@@ -21,17 +21,17 @@ export type FromCode =
   | { readonly type: 'session.closed'; readonly session: number }
   | { readonly type: 'code.answered' };
 
-/** Code that has a server. */
+/** Successfully loaded code. */
 export interface LoadedCode {
-  /** The files that it was made of, those of packages left out. */
+  /** Loaded files, excluding packages. */
   readonly files: readonly string[];
-  /** The tools that are machines: their calls go on from their state, in any process. */
+  /** Tools that are machines. Their calls resume from their state in any process. */
   readonly machines: readonly string[];
 }
 
-/** Why code has no server. */
+/** Failure of loading code. */
 export interface CodeFault {
   readonly message: string;
-  /** As far as they were read. */
+  /** Files read before the failure. */
   readonly files: readonly string[];
 }

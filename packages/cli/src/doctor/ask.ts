@@ -1,4 +1,4 @@
-/** The doctor's side: asks one process what it waits for. */
+/** Client side of `doctor`: queries one process for what it waits for. */
 import { connect, createServer } from 'node:net';
 import type { Server, Socket } from 'node:net';
 import { doctorExchange } from 'mcp-actors/internal';
@@ -6,18 +6,18 @@ import { servingProcess } from './process-table.ts';
 
 const { openQuestion, pipeOf, pipeQuestion, readAnswer } = doctorExchange;
 
-/** Far more than a session's limits allow. */
+/** Well above what a session's limits allow. */
 const maxAnswerLength = 64 * 1024 ** 2;
 
 type Question = Exclude<ReturnType<typeof openQuestion>, string>;
 
 export type DoctorOutcome =
   | { readonly ok: true; readonly answer: NonNullable<ReturnType<typeof readAnswer>> }
-  /** Why there is no answer, and what that means. */
+  /** Reason for the missing answer. */
   | { readonly ok: false; readonly problem: string };
 
-/** Asks one of this user's processes, by a signal. */
-export async function ask(
+/** Queries one of this user's processes with a signal. */
+export async function queryBySignal(
   pid: number,
   timeoutMs: number,
   directory?: string,
@@ -27,12 +27,12 @@ export async function ask(
   if (typeof question === 'string') return { ok: false, problem: question };
   try {
     const answered = nextAnswer(server, pid, timeoutMs);
-    // Checked right before the signal: the pid may now belong to another process.
+    // Check just before the signal, because the pid may have been reused.
     const found = servingProcess(pid);
     if (!found) return { ok: false, problem: notServing(pid) };
     if (!found.listens) return { ok: false, problem: notListening(pid) };
     process.kill(pid, 'SIGUSR2');
-    return (await answered) ?? { ok: false, problem: silence(pid, timeoutMs) };
+    return (await answered) ?? { ok: false, problem: explainSilence(pid, timeoutMs) };
   } finally {
     server.close();
     question.close();
@@ -40,11 +40,11 @@ export async function ask(
 }
 
 /**
- * Asks one of this user's processes on its pipe.
+ * Queries one of this user's processes through its pipe.
  *
- * @param folder of the pipes
+ * @param folder directory of the pipes
  */
-export async function askOnPipe(
+export async function queryOnPipe(
   folder: string,
   pid: number,
   timeoutMs: number,
@@ -66,16 +66,16 @@ export async function askOnPipe(
   }
 }
 
-/** The message for a process that is not `mcp-actors serve`. */
+/** Message for a process that is not a serving mcp-actors. */
 export function notServing(pid: number): string {
-  return `Process ${pid} is not an mcp-actors of yours that serves. Without a PID, doctor finds those that are`;
+  return `Process ${pid} is not a serving mcp-actors process of yours. Without a PID, doctor finds all of them`;
 }
 
 function notListening(pid: number): string {
-  return `Process ${pid} does not listen for SIGUSR2, which would end it: it is just starting (try again), or of an older version`;
+  return `Process ${pid} does not handle SIGUSR2, which would kill it: it is still starting (try again) or runs an older version`;
 }
 
-/** Resolves once the server listens; to a text if that is prevented. */
+/** Resolves when the server listens, or with the reason why it cannot. */
 async function listen(
   server: Server,
   pid: number,
@@ -89,13 +89,13 @@ async function listen(
         server.once('error', reject).listen(question.path, () => resolve(question));
       });
     } catch (error) {
-      // Another doctor has just finished and removed the empty directory.
+      // Another doctor has just removed the empty directory.
       if (attempt === 3 || !/ENOENT|EACCES/.test(String(error))) throw error;
     }
   }
 }
 
-/** Resolves to the process's answer; undefined if none comes in time. */
+/** Resolves with the process's answer; undefined after the timeout. */
 function nextAnswer(
   server: Server,
   pid: number,
@@ -117,7 +117,7 @@ function nextAnswer(
   });
 }
 
-/** Reads the answer that comes on a socket until that ends. */
+/** Reads the answer from a socket until its end. */
 function readOutcome(socket: Socket, pid: number, finish: (outcome: DoctorOutcome) => void): void {
   let text = '';
   socket.setEncoding('utf8');
@@ -130,16 +130,16 @@ function readOutcome(socket: Socket, pid: number, finish: (outcome: DoctorOutcom
     finish(answer ? { ok: true, answer } : unreadable(pid));
   };
   socket.on('end', end);
-  // A cut-off answer is not JSON, and so is reported as unreadable.
+  // A truncated answer is not JSON, so it is reported as unreadable.
   socket.on('error', end);
 }
 
 function unreadable(pid: number): DoctorOutcome {
-  const problem = `The answer of process ${pid} cannot be read: it is of another version, perhaps`;
+  const problem = `The answer of process ${pid} cannot be read: it may run another version`;
   return { ok: false, problem };
 }
 
-function silence(pid: number, timeoutMs: number): string {
+function explainSilence(pid: number, timeoutMs: number): string {
   const found = servingProcess(pid);
   if (!found) return `Process ${pid} has ended instead of answering`;
   const late = `no answer within ${timeoutMs} ms`;

@@ -1,7 +1,7 @@
 /**
- * The serving processes of this user. SIGUSR2 ends a process that does not listen for it, so each
- * is checked first: it must run our command or have announced itself, and be known, or be old enough,
- * to listen.
+ * Serving processes of this user. SIGUSR2 kills a process that does not handle it, so each
+ * candidate is checked first: it must run our command or have announced itself, and must handle the
+ * signal or be old enough to do so.
  */
 import { execFileSync } from 'node:child_process';
 import { readFileSync, readdirSync, readlinkSync, realpathSync, statSync } from 'node:fs';
@@ -13,30 +13,33 @@ import { doctorExchange } from 'mcp-actors/internal';
 
 export interface ServingProcess {
   readonly pid: number;
-  /** After the command's name; none of a server of one's own. */
+  /** Arguments after the command's name; empty for a custom server. */
   readonly args: readonly string[];
-  /** Whether it listens for SIGUSR2. */
+  /** True if it handles SIGUSR2. */
   readonly listens: boolean;
-  /** As in `ps`: `R` runs, `S` waits, `T` is stopped; undefined if unknown. */
+  /** State as in `ps`: `R` running, `S` sleeping, `T` stopped; undefined if unknown. */
   readonly activity?: string;
 }
 
-/** `ps` cannot show whether a process listens: it is assumed to from this age on, seconds. */
+/**
+ * Age from which a process is assumed to handle SIGUSR2, seconds, because `ps` does not show
+ * handlers.
+ */
 const settledAfterSeconds = 3;
 
-/** The serving processes of this user except this one, by pid. */
+/** Serving processes of this user except this one, sorted by pid. */
 export function servingProcesses(): readonly ServingProcess[] {
   const found = process.platform === 'linux' ? fromProc() : fromPs();
   return found.filter(({ pid }) => pid !== process.pid).sort((a, b) => a.pid - b.pid);
 }
 
-/** The serving process with this pid; undefined if there is none. */
+/** Serving process with this pid, or undefined. */
 export function servingProcess(pid: number): ServingProcess | undefined {
   if (process.platform === 'linux') return readProc(pid);
   return servingProcesses().find((found) => found.pid === pid);
 }
 
-/** Linux describes each process in files. */
+/** Reads the processes from `/proc` on Linux. */
 function fromProc(): readonly ServingProcess[] {
   return readdirSync('/proc')
     .filter((name) => /^\d+$/.test(name))
@@ -56,21 +59,21 @@ function readProc(pid: number): ServingProcess | undefined {
     const activity = /^State:\s*(\w)/m.exec(status)?.[1];
     return { pid, args, listens, ...(activity === undefined ? {} : { activity }) };
   } catch {
-    // It has ended meanwhile, or may not be read.
+    // The process has ended or is not readable.
     return undefined;
   }
 }
 
 /**
- * For every other Unix. The lines of `ps` do not separate arguments, so a path with a space is not
- * recognized.
+ * Reads the processes from `ps` on other Unix systems. Its lines do not separate arguments, so a
+ * path with a space is not recognized.
  */
 export function fromPs(table = writtenByPs()): readonly ServingProcess[] {
   return table.split('\n').flatMap((line) => {
     const [pid, uid, state = '', age = '', ...argv] = line.trim().split(/\s+/);
     if (Number(uid) !== process.getuid?.()) return [];
     const seconds = secondsOf(age);
-    // A mark that is older than the process was left by another one.
+    // A mark older than the process belongs to a former one.
     const isAnnounced =
       (doctorExchange.announcedAt(Number(pid)) ?? 0) > Date.now() - (seconds + 1) * 1000;
     const args = isAnnounced ? [] : serveArguments(argv, undefined);
@@ -97,7 +100,7 @@ export function secondsOf(age: string): number {
   );
 }
 
-/** A runtime's options that take the next argument as their value. */
+/** Options of runtimes that take the next argument as their value. */
 const valued = new Set([
   '-r',
   '--require',
@@ -112,10 +115,11 @@ const valued = new Set([
 ]);
 
 /**
- * The arguments of `mcp-actors serve`, or of a command that connects to servers; undefined if a command line runs anything else.
+ * Arguments of `mcp-actors serve` or of a command that connects to servers; undefined for any other
+ * command line.
  *
- * @param argv the words of the command line, the executable first
- * @param cwd the process's working directory, if it is known
+ * @param argv words of the command line, starting with the executable
+ * @param cwd working directory of the process, if known
  */
 export function serveArguments(
   argv: readonly string[],
@@ -123,7 +127,7 @@ export function serveArguments(
 ): readonly string[] | undefined {
   const program = basename(argv[0] ?? '');
   const hasRun = /^(bun|deno)$/i.test(program);
-  // An editor may have the script open.
+  // An editor may have the script as its argument.
   if (!hasRun && !/node|electron/i.test(program)) return undefined;
   let at = 1;
   while (argv[at]?.startsWith('-') || (hasRun && argv[at] === 'run')) {
@@ -135,7 +139,7 @@ export function serveArguments(
   return isCommandName(args[0]) && !connecting.has(args[0]) ? undefined : args;
 }
 
-/** Commands that connect to servers answer as those that serve do. */
+/** Commands that connect to servers also answer `doctor`. */
 const connecting = new Set<CommandName>(['call', 'shell']);
 
 function isCommand(script: string, cwd: string | undefined): boolean {
@@ -146,7 +150,7 @@ function isCommand(script: string, cwd: string | undefined): boolean {
     const path = realpathSync(resolve(cwd ?? '/', script));
     return isOurPackage(dirname(dirname(path)));
   } catch {
-    // The path does not exist here: the process runs elsewhere, or its version has been removed.
+    // The path does not exist here: the process runs in a container, or its version was removed.
     return false;
   }
 }

@@ -1,35 +1,37 @@
-/** Says which hosts have the server in their files, and whether it starts as it is written there. */
+/**
+ * Checks which hosts have the server in their files, and whether it starts with that configuration.
+ */
 import { openConfig, readHosts, formatConfigProblem } from 'mcp-actors/client';
 import type { HostsConfig, Servers } from 'mcp-actors/client';
 import { inspectValue, isJsonObject, printableName } from 'mcp-actors/internal';
 import type { JsonObject } from 'mcp-actors';
 import { hideSecretsOf } from '../client/client-options.ts';
-import { textOfFailure } from '../client/exit-codes.ts';
+import { describeFailure } from '../client/exit-codes.ts';
 import { UsageError, print } from '../command.ts';
 import type { EntryPath } from './entry-format.ts';
 import type { HostFile } from './host-files.ts';
 import { namingFile, readHostFile } from './write-entry.ts';
 
-/** How long a server may take to start: npx may have to download it first. */
+/** Start timeout: npx may have to download the server first. */
 const startMs = 60_000;
 
-/** A host's file, and where the server is in it. */
+/** A host's file and the path of the server's entry in it. */
 export interface CheckedHost {
   readonly file: HostFile;
   readonly path: EntryPath;
 }
 
-/** What is found out about one host. */
+/** Result for one host. */
 type Finding =
-  /** Nothing is configured. */
+  /** The server is not configured. */
   | { readonly kind: 'absent'; readonly why: string }
   | { readonly kind: 'broken'; readonly why: string }
   | { readonly kind: 'starts'; readonly why: string };
 
 /**
- * Looks into the hosts' files, starts what they have, and prints a line for each.
+ * Checks the hosts' files, starts the configured servers, and prints a line per host.
  *
- * @returns 0 if a host has the server and it starts wherever it is configured, else 1
+ * @returns 0 if at least one host has the server and every configured one starts, else 1
  */
 export async function checkEntries(
   hosts: readonly CheckedHost[],
@@ -49,7 +51,7 @@ export async function checkEntries(
     const findings = await Promise.all(
       read.map(async ({ finding }, at) => {
         const server = config.servers.get(String(at));
-        return finding ?? (await greeted(servers, String(at), server, signal));
+        return finding ?? (await connectionFinding(servers, String(at), server, signal));
       }),
     );
     const width = Math.max(...hosts.map(({ file }) => file.title.length));
@@ -71,17 +73,18 @@ async function readEntry({
 }: CheckedHost): Promise<{ readonly finding?: Finding; readonly entry?: JsonObject }> {
   try {
     const { bytes, text } = await readHostFile(file.path);
-    if (bytes === undefined) return { finding: { kind: 'absent', why: 'has no file' } };
-    if (text.trim() === '') return { finding: { kind: 'absent', why: 'does not have it' } };
+    if (bytes === undefined) return { finding: { kind: 'absent', why: 'no configuration file' } };
+    if (text.trim() === '') return { finding: { kind: 'absent', why: 'not configured' } };
     const entry = await namingFile(file.path, () => file.format.read(text, path));
-    if (entry === undefined) return { finding: { kind: 'absent', why: 'does not have it' } };
-    if (!isJsonObject(entry)) return broken(`has it as ${inspectValue(entry)}, which is no server`);
+    if (entry === undefined) return { finding: { kind: 'absent', why: 'not configured' } };
+    if (!isJsonObject(entry))
+      return broken(`its entry must be an object, got ${inspectValue(entry)}`);
     const { enabled, disabled } = entry;
-    if (enabled === false || disabled === true) return broken('has it, but switched off');
+    if (enabled === false || disabled === true) return broken('configured, but disabled');
     return { entry: commonEntry(entry) };
   } catch (error) {
     if (!(error instanceof UsageError)) throw error;
-    return broken(error.message.replace(`${file.path}: `, 'has a file that cannot be read: '));
+    return broken(error.message.replace(`${file.path}: `, 'its file cannot be read: '));
   }
 }
 
@@ -89,7 +92,7 @@ const broken = (why: string): { readonly finding: Finding } => ({
   finding: { kind: 'broken', why },
 });
 
-/** The entry of any host in the form that most of them share. */
+/** Converts any host's entry to the common form. */
 function commonEntry(entry: JsonObject): JsonObject {
   const { command, args, env, environment, cwd, headers, http_headers: tomlHeaders } = entry;
   const url = entry['url'] ?? entry['httpUrl'] ?? entry['serverUrl'];
@@ -107,8 +110,8 @@ function commonEntry(entry: JsonObject): JsonObject {
   return Object.fromEntries(given.filter(([, value]) => value !== undefined)) as JsonObject;
 }
 
-/** Starts or reaches the server, and greets it. */
-async function greeted(
+/** Connects to the server and initializes a session. */
+async function connectionFinding(
   servers: Servers,
   name: string,
   server: ReturnType<HostsConfig['servers']['get']>,
@@ -116,14 +119,14 @@ async function greeted(
 ): Promise<Finding> {
   if (server?.kind === 'invalid') {
     const faults = server.faults.map(({ key, message }) => formatConfigProblem({ key, message }));
-    return { kind: 'broken', why: `has it wrongly: ${faults.join('; ')}` };
+    return { kind: 'broken', why: `its entry is invalid: ${faults.join('; ')}` };
   }
   try {
     const connection = await servers.use(name);
     const { info, revision } = await connection.ready({ signal });
     const is = `${printableName(info.name)} ${printableName(info.version)}`;
-    return { kind: 'starts', why: `has it, and it starts: ${is}, revision ${revision}` };
+    return { kind: 'starts', why: `configured, and it starts: ${is}, revision ${revision}` };
   } catch (error) {
-    return { kind: 'broken', why: `has it, but it does not start: ${textOfFailure(error)}` };
+    return { kind: 'broken', why: `configured, but it does not start: ${describeFailure(error)}` };
   }
 }

@@ -1,4 +1,4 @@
-/** Which file each host reads its servers from. */
+/** Locates each host's configuration file. */
 import { existsSync } from 'node:fs';
 import { posix, win32 } from 'node:path';
 import type { HostName } from '../host-configuration.ts';
@@ -6,30 +6,30 @@ import { jsoncFile } from './jsonc-file.ts';
 import { tomlFile } from './toml-file.ts';
 import type { EntryFormat } from './entry-format.ts';
 
-/** What decides where files are. */
+/** Environment that determines the locations of files. */
 export interface Machine {
   readonly home: string;
   readonly environment: { readonly [name: string]: string | undefined };
   readonly platform: NodeJS.Platform;
 }
 
-/** The hosts that have a file: `mcpServers` is only a form. */
+/** Hosts with a file. `mcpServers` is only a format. */
 export type HostWithFile = Exclude<HostName, 'mcpServers'>;
 
 /** A host's file on this machine. */
 export interface HostFile {
-  /** The host as people call it. */
+  /** Display name of the host. */
   readonly title: string;
   readonly path: string;
   readonly format: EntryFormat;
 }
 
-/** The folders of a user that the hosts' paths begin with. */
+/** Base directories of the user. */
 interface Folders {
   readonly home: string;
-  /** Where programs keep what a user has set: different on each system. */
+  /** Settings directory of the platform. */
   readonly settings: string;
-  /** The same for programs that have taken over the convention of Linux. */
+  /** Settings directory of programs that follow XDG on every system. */
   readonly xdg: string;
   readonly environment: Machine['environment'];
   readonly platform: NodeJS.Platform;
@@ -38,7 +38,7 @@ interface Folders {
 
 interface Place {
   readonly title: string;
-  /** The first that exists is taken, else the last. */
+  /** Candidate paths: the first existing one, otherwise the last. */
   paths(folders: Folders): readonly string[];
   readonly format?: EntryFormat;
 }
@@ -68,7 +68,7 @@ const places: { readonly [name in HostWithFile]: Place } = {
   },
   opencode: {
     title: 'opencode',
-    // Where both are, the settings of the first win.
+    // If both exist, the first takes precedence.
     paths: ({ xdg, join }) =>
       ['opencode.jsonc', 'opencode.json'].map((name) => join(xdg, 'opencode', name)),
   },
@@ -90,15 +90,15 @@ const places: { readonly [name in HostWithFile]: Place } = {
   },
 };
 
-/** The hosts that have a file of their own, by name. */
+/** Names of hosts with their own file. */
 export const hostsWithFiles = Object.keys(places) as readonly HostWithFile[];
 
-/** True for a host that has a file of its own. */
+/** True for a host with its own file. */
 export function hasFile(host: HostName): host is HostWithFile {
   return Object.hasOwn(places, host);
 }
 
-/** The file that the host reads on this machine, whether it exists or not. */
+/** The host's file on this machine, which may not exist. */
 export function hostFile(
   host: HostWithFile,
   machine: Machine,

@@ -1,6 +1,6 @@
 /**
- * Edits JSON with comments. `modify` of jsonc-parser is not used, because it removes or moves
- * comments beside the member that it inserts or removes.
+ * Edits JSON with comments. jsonc-parser's `modify` is unsuitable, because it removes or moves
+ * comments next to the edited member.
  */
 import { isDeepStrictEqual } from 'node:util';
 import {
@@ -15,7 +15,7 @@ import { isJsonObject, quoted } from 'mcp-actors/internal';
 import { FileFault, endOfLine, staleKeys } from './entry-format.ts';
 import type { EntryFormat } from './entry-format.ts';
 
-/** JSON, with comments and trailing commas where the file has them. */
+/** JSON, optionally with comments and trailing commas. */
 export const jsoncFile: EntryFormat = {
   read: (text, path) => {
     const node = nodeAt(text, path);
@@ -44,17 +44,17 @@ function parsed(text: string): Node {
   if (first) {
     const column = first.offset - text.lastIndexOf('\n', first.offset - 1);
     throw new FileFault(
-      `line ${lineOf(text, first.offset)}, column ${column}: it is not JSON (${printParseErrorCode(first.error)})`,
+      `line ${lineOf(text, first.offset)}, column ${column}: invalid JSON (${printParseErrorCode(first.error)})`,
     );
   }
-  if (root?.type !== 'object') throw new FileFault('line 1: it is not a JSON object');
+  if (root?.type !== 'object') throw new FileFault('line 1: must be a JSON object');
   return root;
 }
 
 /**
- * The value at a path; undefined if there is none.
+ * Finds the value at a path; undefined if absent.
  *
- * @throws {FileFault} the path goes through something else than an object, or is there twice
+ * @throws {FileFault} if the path leads through a non-object or a key appears twice
  */
 function nodeAt(text: string, path: readonly string[]): Node | undefined {
   let node: Node | undefined = parsed(text);
@@ -63,11 +63,11 @@ function nodeAt(text: string, path: readonly string[]): Node | undefined {
       new FileFault(
         `line ${lineOf(text, node?.offset ?? 0)}: ${quoted(path.slice(0, length).join('.'))} ${what}`,
       );
-    if (node.type !== 'object') throw fault(depth, 'is not an object');
+    if (node.type !== 'object') throw fault(depth, 'must be an object');
     const members: readonly Node[] = (node.children ?? []).filter(
       ({ children }) => children?.[0]?.value === key,
     );
-    if (members.length > 1) throw fault(depth + 1, 'is there twice, remove one');
+    if (members.length > 1) throw fault(depth + 1, 'appears twice, remove one');
     node = members[0]?.children?.[1];
     if (node === undefined) return undefined;
   }
@@ -76,7 +76,7 @@ function nodeAt(text: string, path: readonly string[]): Node | undefined {
 
 const lineOf = (text: string, offset: number): number => text.slice(0, offset).split('\n').length;
 
-/** Sets the value at a path, and makes the objects on the way to it. */
+/** Sets the value at a path, creating objects on the way. */
 function withMember(text: string, path: readonly string[], value: unknown): string {
   const unit = indentUnit(text);
   const eol = endOfLine(text);
@@ -84,7 +84,7 @@ function withMember(text: string, path: readonly string[], value: unknown): stri
     JSON.stringify(what, undefined, unit).replaceAll('\n', eol + indent);
   const present = nodeAt(text, path);
   if (present) {
-    // An equal value stays as it is written.
+    // Keep the formatting of an equal value.
     if (isDeepStrictEqual(getNodeValue(present), value)) return text;
     const content = written(value, indentAt(text, present.offset));
     return applyEdits(text, [{ offset: present.offset, length: present.length, content }]);
@@ -120,7 +120,7 @@ function withoutMember(text: string, path: readonly string[]): string {
   const previous = siblings[siblings.indexOf(member) - 1];
   const own = commaAfter(text, endOf(member));
   const before = previous && own === undefined ? commaAfter(text, endOf(previous)) : undefined;
-  // A comment may be between the member and its comma: it stays.
+  // Keep a comment between the member and its comma.
   const isNext = own !== undefined && text.slice(endOf(member), own).trim() === '';
   const start = member.offset;
   const end = isNext ? own + 1 : endOf(member);
@@ -140,7 +140,7 @@ function withoutMember(text: string, path: readonly string[]): string {
 
 const endOf = ({ offset, length }: Node): number => offset + length;
 
-/** Where the next token after a value is, if it is a comma. */
+/** Offset of the comma after a value, if any. */
 function commaAfter(text: string, offset: number): number | undefined {
   const scanner = createScanner(text, true);
   scanner.setPosition(offset);
@@ -149,7 +149,7 @@ function commaAfter(text: string, offset: number): number | undefined {
   return text[at] === ',' ? at : undefined;
 }
 
-/** The spaces with which the line of an offset begins. */
+/** Indentation of the line at an offset. */
 function indentAt(text: string, offset: number): string {
   const start = text.lastIndexOf('\n', offset - 1) + 1;
   return /^[ \t]*/.exec(text.slice(start))?.[0] ?? '';
@@ -160,7 +160,7 @@ function isFirstOnLine(text: string, { offset }: Node): boolean {
   return start > 0 && text.slice(start, offset).trim() === '';
 }
 
-/** One step of the file's indent: that of its first indented line. */
+/** Indentation unit of the file, taken from its first indented line. */
 function indentUnit(text: string): string {
   return /^[ \t]+(?=")/m.exec(text)?.[0] ?? '  ';
 }

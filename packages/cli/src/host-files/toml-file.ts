@@ -1,6 +1,6 @@
 /**
- * Edits one table of TOML. The parser says where statements end, and then whether the edited text
- * says what it should: a text that is written in another way is refused, not guessed at.
+ * Edits one TOML table. The parser finds the ends of statements and verifies the edited text. Files
+ * in an unexpected form are rejected rather than guessed at.
  */
 import { isDeepStrictEqual } from 'node:util';
 import { TomlError, parse } from 'smol-toml';
@@ -10,7 +10,7 @@ import { tomlPair, tomlTable } from '../host-configuration.ts';
 import { FileFault, endOfLine, staleKeys } from './entry-format.ts';
 import type { EntryFormat, EntryPath } from './entry-format.ts';
 
-/** TOML with a table for each server. */
+/** TOML with one table per server. */
 export const tomlFile: EntryFormat = {
   read: (text, path) => entryIn(parsed(text), path),
   write: (text, path, entry) => {
@@ -19,7 +19,7 @@ export const tomlFile: EntryFormat = {
     if (!isJsonObject(present)) {
       const gap = text === '' ? '' : text.endsWith('\n') ? eol : eol + eol;
       const table = tomlTable(path, entry).map((line) => line + eol);
-      return proven(text, text + gap + table.join(''), path, entry);
+      return verifiedEdit(text, text + gap + table.join(''), path, entry);
     }
     const changed = new Set([
       ...staleKeys(present, entry),
@@ -38,32 +38,32 @@ export const tomlFile: EntryFormat = {
       ...Object.fromEntries(Object.entries(present).filter(([key]) => !changed.has(key))),
       ...entry,
     };
-    return proven(text, edited.join(''), path, wanted);
+    return verifiedEdit(text, edited.join(''), path, wanted);
   },
   remove: (text, path) => {
     if (tomlFile.read(text, path) === undefined) return text;
     const all = statements(text, path);
-    // An empty line before the table goes with it.
+    // Remove the empty line before the table, too.
     const kept = all.filter(
       ({ isOfTable, text: own }, at) =>
         !isOfTable && !(own.trim() === '' && all[at + 1]?.isOfTable === true),
     );
-    return proven(text, kept.map((each) => each.text).join(''), path, undefined);
+    return verifiedEdit(text, kept.map((each) => each.text).join(''), path, undefined);
   },
 };
 
-/** One statement, a comment or an empty line, as it is written. */
+/** Source text of a statement, comment or empty line. */
 interface Statement {
   readonly text: string;
-  /** Whether it is the header of the table. */
+  /** True for the header of the table. */
   readonly isHeader: boolean;
-  /** Whether it belongs to the table or to a table within it. */
+  /** True for parts of the table or its subtables. */
   readonly isOfTable: boolean;
-  /** The key that it sets in the table itself, if it sets one. */
+  /** Key that the statement sets in the table, if any. */
   readonly key: string | undefined;
 }
 
-/** The text in statements: each is the shortest run of lines that the parser takes. */
+/** Splits the text into statements: the shortest runs of lines that parse. */
 function statements(text: string, path: EntryPath): readonly Statement[] {
   const lines = text.match(/[^\n]*\n|[^\n]+$/g) ?? [];
   const found: Statement[] = [];
@@ -90,7 +90,7 @@ function statements(text: string, path: EntryPath): readonly Statement[] {
   return withoutLastComments(found);
 }
 
-/** Comments and empty lines before the next header, or at the end, are not the table's. */
+/** Excludes comments and empty lines before the next header or at the end from the table. */
 function withoutLastComments(found: readonly Statement[]): readonly Statement[] {
   return found.map((statement, at) => {
     const next = found.slice(at).find(({ text }) => !/^\s*(?:#|$)/.test(text));
@@ -101,7 +101,7 @@ function withoutLastComments(found: readonly Statement[]): readonly Statement[] 
 const isWithin = (table: readonly string[], path: EntryPath): boolean =>
   path.every((key, at) => table[at] === key);
 
-/** The keys of a header, which the parser gives as empty tables within each other. */
+/** Keys of a header, which the parser returns as nested empty tables. */
 function headerPath(said: JsonObject): readonly string[] {
   const [[key, inner] = []] = Object.entries(said);
   if (key === undefined) return [];
@@ -131,12 +131,16 @@ function entryIn(document: JsonObject, [key, name]: EntryPath): unknown {
   return isJsonObject(servers) ? servers[name] : undefined;
 }
 
-/** The parser's tables have no prototype, but their copies have. */
+/** Compares clones, because the parser's tables have no prototype. */
 const isSame = (one: unknown, other: unknown): boolean =>
   isDeepStrictEqual(structuredClone(one), structuredClone(other));
 
-/** @throws {FileFault} the edited text is not the old one with this entry */
-function proven(
+/**
+ * Verifies that an edit changed only the entry.
+ *
+ * @throws {FileFault} if it did not
+ */
+function verifiedEdit(
   text: string,
   edited: string,
   path: EntryPath,
@@ -156,6 +160,6 @@ function proven(
     isSame(others(after), others(before));
   if (isRight) return edited;
   throw new FileFault(
-    `it does not write ${key}.${name} as a table of its own, [${path.join('.')}], so it cannot be edited: change it by hand`,
+    `${key}.${name} is not written as a separate table [${path.join('.')}]: edit the file by hand`,
   );
 }

@@ -1,4 +1,4 @@
-/** Changes a host's file, after a person has seen what changes. */
+/** Changes a host's file after showing the difference. */
 import { randomUUID } from 'node:crypto';
 import { constants } from 'node:fs';
 import {
@@ -20,38 +20,38 @@ import { printableLines, redactText } from 'mcp-actors/internal';
 import { UsageError, print } from '../command.ts';
 import { FileFault } from './entry-format.ts';
 
-/** A longer file is not a configuration. */
+/** Size above which a file cannot be a configuration. */
 const maxFileBytes = 32 * 1024 ** 2;
 
 const byteOrderMark = '\uFEFF';
 
-/** A host's file as it was found. */
+/** A host's file as read. */
 export interface HostFileText {
-  /** As the host names it; it may be a link. */
+  /** Path as the host uses it; may be a symbolic link. */
   readonly path: string;
-  /** Where the file itself is. */
+  /** Path with links resolved. */
   readonly realPath: string;
-  /** Undefined if there is no file yet. */
+  /** Undefined if the file does not exist. */
   readonly bytes: Buffer | undefined;
-  /** Without a byte order mark. */
+  /** Text without the byte order mark. */
   readonly text: string;
 }
 
 /**
  * Reads a host's file.
  *
- * @throws {UsageError} it cannot be read, or is not text
+ * @throws {UsageError} if it cannot be read or is not text
  */
 export async function readHostFile(path: string): Promise<HostFileText> {
   return await namingFile(path, async () => {
     const realPath = await realpath(path).catch(ifMissing(undefined));
     if (realPath === undefined) {
       const link = await lstat(path).catch(ifMissing(undefined));
-      if (link) throw new FileFault('it is a link to a file that does not exist');
+      if (link) throw new FileFault('it is a link to a missing file');
       return { path, realPath: path, bytes: undefined, text: '' };
     }
     const { size } = await fileStats(realPath);
-    if (size > maxFileBytes) throw new FileFault(`it is longer than ${maxFileBytes} bytes`);
+    if (size > maxFileBytes) throw new FileFault(`it must be at most ${maxFileBytes} bytes`);
     const bytes = await readFile(realPath);
     return { path, realPath, bytes, text: textOf(bytes) };
   });
@@ -60,7 +60,7 @@ export async function readHostFile(path: string): Promise<HostFileText> {
 async function fileStats(path: string) {
   const found = await stat(path);
   if (found.isDirectory()) throw new FileFault('it is a directory, not a file');
-  if (!found.isFile()) throw new FileFault('it is not a file');
+  if (!found.isFile()) throw new FileFault('it is not a regular file');
   return found;
 }
 
@@ -68,18 +68,22 @@ function textOf(bytes: Buffer): string {
   try {
     return new TextDecoder('utf-8', { fatal: true }).decode(bytes);
   } catch (error) {
-    throw new FileFault('it is not UTF-8', { cause: error });
+    throw new FileFault('it must be UTF-8', { cause: error });
   }
 }
 
-/** Says which file is meant. @throws {UsageError} */
+/**
+ * Prefixes errors with the file's path.
+ *
+ * @throws {UsageError}
+ */
 export async function namingFile<T>(path: string, work: () => T | Promise<T>): Promise<T> {
   try {
     return await work();
   } catch (error) {
     const { code, message } = error as NodeJS.ErrnoException;
     if (!(error instanceof FileFault) && code === undefined) throw error;
-    const why = code === 'ENOTDIR' ? 'a file is where its directory should be' : message;
+    const why = code === 'ENOTDIR' ? 'its directory is a file' : message;
     throw new UsageError(`${path}: ${why}`, { cause: error });
   }
 }
@@ -92,11 +96,12 @@ const ifMissing =
   };
 
 /**
- * Shows the difference, asks, and replaces the file.
+ * Shows the difference, asks for consent, and replaces the file.
  *
- * @param isAgreed true if the person has agreed already
- * @returns whether the file is now as wanted
- * @throws {UsageError} it cannot be written, or there is no terminal to ask at; the file stays as it was
+ * @param isAgreed true if the user has already agreed
+ * @returns true if the file now has the text
+ * @throws {UsageError} if the file cannot be written or there is no terminal to ask at; the file is
+ *   unchanged
  */
 export async function offerChange(
   file: HostFileText,
@@ -104,22 +109,24 @@ export async function offerChange(
   isAgreed: boolean,
 ): Promise<boolean> {
   const { path, bytes } = file;
-  await namingFile(path, () => refuseReadOnly(file));
+  await namingFile(path, () => assertWritable(file));
   const old = file.text;
   const heading = bytes ? path : `${path} (new)`;
   await print(process.stdout, `${heading}\n${printableLines(difference(old, text))}\n`);
   if (!isAgreed && !(await agrees(path))) {
-    await print(process.stdout, 'Nothing is changed.\n');
+    await print(process.stdout, 'Nothing was changed.\n');
     return false;
   }
   const copy = await namingFile(path, () => replace(file, text));
-  const left = copy === undefined ? '' : ` The file as it was is ${copy}.`;
+  const left = copy === undefined ? '' : ` Backup: ${copy}.`;
   await print(process.stdout, `Wrote ${path}.${left}\n`);
   return true;
 }
 
-/** The owner of a read-only file does not want it replaced, though the system would allow it. */
-async function refuseReadOnly({ realPath, bytes }: HostFileText): Promise<void> {
+/**
+ * Rejects a read-only file. The system would allow replacing it, but its owner does not want that.
+ */
+async function assertWritable({ realPath, bytes }: HostFileText): Promise<void> {
   if (bytes === undefined) return;
   const { mode } = await stat(realPath);
   if ((mode & 0o222) === 0) throw new FileFault('it is read-only');
@@ -129,7 +136,7 @@ async function refuseReadOnly({ realPath, bytes }: HostFileText): Promise<void> 
 async function agrees(path: string): Promise<boolean> {
   if (!process.stdin.isTTY || !process.stderr.isTTY) {
     throw new UsageError(
-      `${path}: nothing is changed, because there is no terminal to ask at. Give --yes to change it without a question`,
+      `${path}: not changed, because there is no terminal to confirm at. Add --yes to change it without confirmation`,
     );
   }
   const lines = createInterface({ input: process.stdin, output: process.stderr });
@@ -139,7 +146,7 @@ async function agrees(path: string): Promise<boolean> {
   });
   try {
     return /^y(?:es)?$/i.test(
-      (await Promise.race([lines.question('Write this? [y/N] '), ended])).trim(),
+      (await Promise.race([lines.question('Write this file? [y/N] '), ended])).trim(),
     );
   } finally {
     lines.close();
@@ -147,9 +154,9 @@ async function agrees(path: string): Promise<boolean> {
 }
 
 /**
- * Replaces the file in one step, with its rights.
+ * Replaces the file atomically, keeping its permissions.
  *
- * @returns the copy of the file as it was; undefined if there was none
+ * @returns path of the backup; undefined if there was no file
  */
 async function replace(file: HostFileText, text: string): Promise<string | undefined> {
   const { realPath, bytes } = file;
@@ -157,7 +164,7 @@ async function replace(file: HostFileText, text: string): Promise<string | undef
   const draft = `${realPath}.${randomUUID()}.tmp`;
   const copy = bytes && `${realPath}.${new Date().toISOString().replaceAll(/[:.]/g, '-')}.bak`;
   try {
-    // Others may not read it before it has the rights of the old file, which may hold secrets.
+    // Private until it gets the permissions of the old file, which may contain secrets.
     const opened = await open(draft, 'wx', 0o600);
     try {
       const mark = bytes?.subarray(0, 3).equals(Buffer.from(byteOrderMark)) ? byteOrderMark : '';
@@ -168,7 +175,7 @@ async function replace(file: HostFileText, text: string): Promise<string | undef
     }
     if (bytes) await chmod(draft, (await stat(realPath)).mode & 0o777);
     if (copy) await copyFile(realPath, copy, constants.COPYFILE_EXCL);
-    await refuseChanged(file);
+    await assertUnchanged(file);
     await rename(draft, realPath);
     return copy;
   } catch (error) {
@@ -177,17 +184,17 @@ async function replace(file: HostFileText, text: string): Promise<string | undef
   }
 }
 
-/** A host that runs may have written its file while a person read the question. */
-async function refuseChanged({ realPath, bytes }: HostFileText): Promise<void> {
+/** Rejects a file that a running host has changed in the meantime. */
+async function assertUnchanged({ realPath, bytes }: HostFileText): Promise<void> {
   const now = await readFile(realPath).catch(ifMissing(undefined));
   if (bytes === undefined ? now === undefined : now?.equals(bytes)) return;
-  throw new FileFault('it has changed meanwhile, so it is left as it is. Try again');
+  throw new FileFault('it was changed by another program in the meantime. Try again');
 }
 
-/** How many unchanged lines are shown around those that change. */
+/** Number of unchanged lines shown around a change. */
 const context = 2;
 
-/** The lines that differ, with some around them. What may be secret in them is not shown. */
+/** Differing lines with context. Secrets are redacted. */
 function difference(before: string, after: string): readonly string[] {
   const [old, now] = [before, after].map((text) => text.replace(/\r?\n$/, '').split(/\r?\n/));
   if (old === undefined || now === undefined) return [];

@@ -1,15 +1,15 @@
-/** Reads the command line and the environment into what the command must do. */
+/** Parses the command line and the environment. */
 import { closestMatch } from 'mcp-actors/internal';
 import type { LogThreshold } from 'mcp-actors/serve';
 import type { Limits } from 'mcp-actors';
-import { inspectorWish } from '../inspector.ts';
+import { readInspectorSettings } from '../inspector.ts';
 import type { InspectorSettings } from '../inspector.ts';
-import { httpWish } from './http-settings.ts';
+import { readHttpSettings } from './http-settings.ts';
 import type { HttpSettings } from './http-settings.ts';
-import { recordWish } from './record-options.ts';
+import { readRecordSettings } from './record-options.ts';
 import type { RecordSettings } from './record-options.ts';
 import { limitsIn, options } from './serve-options.ts';
-import { openApiWish } from './openapi-settings.ts';
+import { readOpenApiSettings } from './openapi-settings.ts';
 import type { OpenApiSettings } from './openapi-settings.ts';
 import { parseOptions, switchIn } from './parse-options.ts';
 import { isDirectory } from '../directories.ts';
@@ -17,7 +17,7 @@ import { UsageError, commandNames, commandWords, helpTopics, isCommandName } fro
 import type { CommandName, HelpTopic } from '../command.ts';
 import { defaultSearchTimeoutMs } from '@mcp-actors/workspace-server';
 
-/** What the command must do. */
+/** Parsed invocation of the command. */
 export type Invocation =
   | { readonly kind: 'help'; readonly topic?: HelpTopic }
   /** Help that nobody asked for: the command line is empty. */
@@ -34,27 +34,27 @@ export interface ServeInvocation {
   readonly logLevel: LogThreshold;
   readonly logFile: string | undefined;
   readonly followRoots: boolean;
-  /** As given; not checked yet. */
+  /** Unchecked value from the command line. */
   readonly primaryRoot: string | undefined;
   readonly chdir: boolean;
   readonly searchTimeoutMs: number;
   readonly inspect: InspectorSettings | undefined;
   readonly record: RecordSettings | undefined;
-  /** Over HTTP in place of stdio. */
+  /** HTTP settings; undefined for stdio. */
   readonly http: HttpSettings | undefined;
-  /** The operations of a document in place of the workspace. */
+  /** OpenAPI document to serve instead of the workspace. */
   readonly openApi: OpenApiSettings | undefined;
-  /** A module whose newest code is served in place of the workspace. */
+  /** Module to serve and reload instead of the workspace. */
   readonly watch: string | undefined;
-  /** Where a module that is served in place of the workspace keeps its tasks and calls. */
+  /** Store for the tasks and calls of a module served instead of the workspace. */
   readonly durable: string | undefined;
-  /** True if no other process is to start this one again. */
+  /** True to run without a supervisor. */
   readonly unsupervised: boolean;
-  /** Only the limits that were given. */
+  /** Explicitly set limits. */
   readonly limits: Partial<Limits>;
 }
 
-/** Another command, which reads its arguments itself. */
+/** Another command, which parses its own arguments. */
 export interface CommandInvocation {
   readonly kind: 'command';
   readonly name: CommandName;
@@ -62,9 +62,9 @@ export interface CommandInvocation {
 }
 
 /**
- * Reads the arguments after the script's name.
+ * Parses the arguments after the script's name.
  *
- * @throws {UsageError} an option is unknown, or does not take the given value
+ * @throws {UsageError} if an option is unknown or has an invalid value
  */
 export function readArguments(
   args: readonly string[],
@@ -82,7 +82,7 @@ export function readArguments(
   const [kind, ...paths] = positionals;
   if (kind !== 'serve' && kind !== 'workspace') throw unknownCommand(kind, args);
   const limits = limitsIn(values);
-  const http = httpWish(values, limits.http);
+  const http = readHttpSettings(values, limits.http);
   return {
     kind,
     paths,
@@ -92,10 +92,10 @@ export function readArguments(
     primaryRoot: values['primary-root'],
     chdir: values['chdir'],
     searchTimeoutMs: values['search-timeout'] ?? defaultSearchTimeoutMs,
-    inspect: inspectorWish(values['inspect']),
-    record: recordWish(values),
+    inspect: readInspectorSettings(values['inspect']),
+    record: readRecordSettings(values),
     http,
-    openApi: openApiWish(values, environment, http),
+    openApi: readOpenApiSettings(values, environment, http),
     watch: values.watch,
     durable: values.durable,
     unsupervised: values.unsupervised,
@@ -124,5 +124,5 @@ function helpOn(topic: string | undefined): Invocation {
   if (known !== undefined) return { kind: 'help', topic: known };
   const near = closestMatch(topic, [...commandNames, ...helpTopics]);
   const advice = near === undefined ? 'See mcp-actors help' : `Did you mean ${near}?`;
-  throw new UsageError(`There is no command and no topic ${JSON.stringify(topic)}. ${advice}`);
+  throw new UsageError(`Unknown command or topic ${JSON.stringify(topic)}. ${advice}`);
 }

@@ -1,93 +1,93 @@
-/** The options of `mcp-actors bridge`. */
+/** Options of `mcp-actors bridge`. */
 import { clientOptions } from '../client/client-options.ts';
 import type { OptionTable } from './option.ts';
 import { count, duration } from './option.ts';
 import { helpOption } from './parse-options.ts';
 import { httpOptions, options } from './serve-options.ts';
 
-/** The lock beside a file of servers, or in the current folder. */
+/** Default name of the lock file. */
 export const lockName = 'mcp-lock.json';
 
-/** The command's options; the documentation has them too. */
+/** Options of the command, also used to generate the documentation. */
 export const bridgeOptions = {
   ...httpOptions,
   server: {
     kind: 'text',
     placeholder: 'NAME',
-    help: 'Only this server of the file, with its own names. By default all of them, as one server.',
+    help: 'Serve only this server of the file, with unprefixed names. Default: all of them, merged into one.',
   },
   search: {
     kind: 'text',
     placeholder: 'N',
     optional: true,
-    help: 'Give the host of many servers three tools in place of all: to find a tool, to describe it, to call it. With a number: as soon as there are that many tools.',
+    help: 'Replace all tools by three: find a tool, describe it, call it. With a number: only from that many tools on.',
   },
   patience: {
     ...duration,
     default: 3000,
-    help: 'How long the first of many servers is waited for; from then on the others have a sixth of it after each that comes. Later ones are listed when they come.',
+    help: 'Maximum wait for the first of several servers; after each arrival the rest get a sixth of that. Later servers are added when they are ready.',
   },
   share: {
     kind: 'choice',
     choices: ['session', 'shared', 'pool'],
     default: 'session',
-    help: 'Who has a process of the server: each session, all clients together, or a pool over which they are spread. In a file: "share".',
+    help: 'Whether each session gets its own server process, all share one, or a pool is used. In a file: "share".',
   },
   'pool-size': {
     ...count,
     default: undefined,
-    help: 'How many processes a pool has; 4 by default. In a file: "poolSize".',
+    help: 'Number of processes in a pool. Default: 4. In a file: "poolSize".',
   },
   'max-processes': {
     ...count,
     default: undefined,
-    help: 'How many processes of the server there are at once; 64 by default. In a file: "maxProcesses".',
+    help: 'Maximum number of server processes. Default: 64. In a file: "maxProcesses".',
   },
   'process-idle': {
     ...duration,
     default: undefined,
-    help: 'How long a process is kept that no client needs at the moment; 5min by default. In a file: "processIdleMs".',
+    help: 'Time after which an idle process is stopped. Default: 5min. In a file: "processIdleMs".',
   },
   retry: {
     kind: 'choice',
     choices: ['never', 'reads'],
     default: 'never',
-    help: 'What is sent once more if the server was lost before its answer: nothing, or what is harmless by the protocol or by the annotations of the tool. In a file: "retry".',
+    help: 'Requests to retry if the server is lost before it answers: none, or those that are safe by the protocol or by the tool\'s annotations. In a file: "retry".',
   },
   trust: {
     kind: 'choice',
     choices: ['auto', 'locked', 'new', 'all'],
     default: 'auto',
-    help: 'Which tools are offered: locked, those of the lock that have not changed; new, also those that the lock does not know; all, without a lock. By default locked if there is a lock, and else all.',
+    help: 'Tools to offer: locked, only unchanged tools of the lock file; new, also tools missing from it; all, without a lock file. Default: locked if there is a lock file, else all.',
   },
   lock: {
     kind: 'text',
     placeholder: 'FILE',
-    help: 'The lock, as mcp-actors bridge lock writes it. By default mcp-lock.json beside the file of servers, or in the current folder.',
+    help: 'Lock file written by mcp-actors bridge lock. Default: mcp-lock.json next to the file of servers, or in the current directory.',
   },
   allow: {
     kind: 'texts',
     placeholder: 'PATTERN',
-    help: 'Offer only the tools that fit: a name as the host sees it, in which * stands for any text, or an annotation: @readOnly, @destructive, @idempotent, @openWorld. May be repeated. In a file: "policies".',
+    help: 'Offer only matching tools: a name as seen by the host, with * as wildcard, or an annotation: @readOnly, @destructive, @idempotent, @openWorld. Repeatable. In a file: "policies".',
   },
   deny: {
     kind: 'texts',
     placeholder: 'PATTERN',
-    help: 'Do not offer these tools, even if they are allowed; may be repeated.',
+    help: 'Hide these tools even if they are allowed. Repeatable.',
   },
   ask: {
     kind: 'texts',
     placeholder: 'PATTERN',
-    help: 'Ask a person before each call of these tools, in a form of the host; may be repeated.',
+    help: 'Ask for consent, in a form of the host, before each call of these tools. Repeatable.',
   },
   rate: {
     kind: 'texts',
     placeholder: 'PATTERN=N/TIME',
-    help: 'How often each principal may call each of these tools, such as search*=10/min; TIME is s, min, h or day. May be repeated.',
+    help: 'Rate limit per principal and tool, such as search*=10/min; TIME is s, min, h or day. Repeatable.',
   },
   inspect: {
     ...options.inspect,
-    help: 'Show the sessions and the connections to their servers live on a local page, whose address is written to stderr; or in the official inspector of XState.',
+    help: 'Show sessions and server connections live on a local page and print its URL to stderr, or use the Stately inspector.',
   },
   header: clientOptions.header,
   login: clientOptions.login,
@@ -98,7 +98,7 @@ export const bridgeOptions = {
   'callback-port': clientOptions['callback-port'],
   era: {
     ...clientOptions.era,
-    help: 'The era that the server speaks: legacy, until 2025-11-25, or modern, since 2026-07-28. By default that of the host, if the server speaks it.',
+    help: 'Era to use with the server: legacy (up to 2025-11-25) or modern (since 2026-07-28). Default: that of the host, if the server supports it.',
   },
   'log-level': options['log-level'],
   'log-file': options['log-file'],

@@ -1,45 +1,48 @@
-/** What the options about HTTP ask for. */
+/** Settings from the HTTP options. */
 import type { AuthorizationOptions, HttpLimits } from 'mcp-actors/http';
 import { quoted } from 'mcp-actors/internal';
 import { UsageError } from '../command.ts';
 import { flagsOfLimits, httpOptions } from './serve-options.ts';
 import type { Values } from './parse-options.ts';
 
-/** How to serve over HTTP. */
+/** Settings for serving over HTTP. */
 export interface HttpSettings {
   readonly port: number;
-  /** By default this machine's own. */
+  /** Default: 127.0.0.1. */
   readonly host: string | undefined;
   readonly insecure: boolean;
   readonly health: boolean;
-  /** Whether the deprecated HTTP+SSE is served as well. */
+  /** True to serve the deprecated HTTP+SSE transport, too. */
   readonly sse: boolean;
   readonly allowedHosts: readonly string[];
   readonly allowedOrigins: readonly string[];
   readonly authorization: AuthorizationOptions | undefined;
-  /** Where sessions are shared; undefined if they stay in this process. */
+  /** Redis URL for sharing sessions; undefined to keep them in this process. */
   readonly redis: string | undefined;
-  /** Where the other processes reach this one, if that was given. */
+  /** URL at which other nodes reach this one, if given. */
   readonly nodeUrl: string | undefined;
-  /** Only the limits that were given. */
+  /** Explicitly set limits. */
   readonly limits: Partial<HttpLimits>;
 }
 
 type Given = Values<typeof httpOptions> & { readonly chdir: boolean };
 
 /**
- * Reads the options about HTTP; undefined without `--http`.
+ * Reads the HTTP options; undefined without `--http`.
  *
- * @param limits those of the endpoint that were given
- * @throws {UsageError} one of them is wrong, or means nothing without another one or beside it
+ * @param limits explicitly set limits of the endpoint
+ * @throws {UsageError} if an option is invalid, lacks one that it needs, or conflicts with another
  */
-export function httpWish(values: Given, limits: Partial<HttpLimits>): HttpSettings | undefined {
+export function readHttpSettings(
+  values: Given,
+  limits: Partial<HttpLimits>,
+): HttpSettings | undefined {
   if (values.http === undefined) {
-    refuseWithoutHttp(values, limits);
+    rejectWithoutHttp(values, limits);
     return undefined;
   }
   if (values.chdir) {
-    throw new UsageError('--chdir is about one session, and --http serves many: give one of them');
+    throw new UsageError('--chdir must not be combined with --http, which serves many sessions');
   }
   return {
     ...addressOf(values.http),
@@ -55,8 +58,8 @@ export function httpWish(values: Given, limits: Partial<HttpLimits>): HttpSettin
   };
 }
 
-/** An option about HTTP has no effect over stdio, so its author forgot `--http`. */
-function refuseWithoutHttp(values: Given, limits: Partial<HttpLimits>): void {
+/** Rejects HTTP options without `--http`, because they would have no effect. */
+function rejectWithoutHttp(values: Given, limits: Partial<HttpLimits>): void {
   const isGiven = (value: unknown): boolean =>
     Array.isArray(value) ? value.length > 0 : value !== undefined && value !== false;
   const [option] = Object.keys(httpOptions).filter((name) => isGiven(values[name as keyof Given]));
@@ -66,7 +69,7 @@ function refuseWithoutHttp(values: Given, limits: Partial<HttpLimits>): void {
   });
   const given = option ?? limit;
   if (given === undefined) return;
-  throw new UsageError(`--${given} is about HTTP: add --http PORT`);
+  throw new UsageError(`--${given} needs --http PORT`);
 }
 
 /** `PORT` or `HOST:PORT`; an IPv6 host is in brackets. */
@@ -77,27 +80,26 @@ function addressOf(text: string): Pick<HttpSettings, 'port' | 'host'> {
     return { port, host: inBrackets ?? (name || undefined) };
   }
   throw new UsageError(
-    `--http: ${JSON.stringify(text)} is not a port, such as 3000, or an address, such as 0.0.0.0:3000 or [::1]:3000`,
+    `--http must be a port such as 3000 or an address such as 0.0.0.0:3000 or [::1]:3000, got ${JSON.stringify(text)}`,
   );
 }
 
 function nodeUrlOf({ 'node-url': url, redis }: Given): string | undefined {
   if (url === undefined) return undefined;
-  if (redis === undefined)
-    throw new UsageError('--node-url needs --redis: nobody else asks for it');
+  if (redis === undefined) throw new UsageError('--node-url needs --redis');
   if (URL.canParse(url) && /^https?:$/.test(new URL(url).protocol)) return url;
   throw new UsageError(
     `--node-url must be an http or https URL, such as http://10.0.0.7:3000/mcp, got ${JSON.stringify(url.slice(0, 100))}`,
   );
 }
 
-/** A browser sends no more than this of a page's address. */
+/** Parses an origin, the part of a page's URL that browsers send. */
 function originOf(text: string): string {
   const url = URL.canParse(text) ? new URL(text) : undefined;
   if (url !== undefined && url.origin !== 'null' && url.href === `${url.origin}/`)
     return url.origin;
   throw new UsageError(
-    `--allow-origin: ${JSON.stringify(text)} is not an origin, such as https://app.example`,
+    `--allow-origin must be an origin such as https://app.example, got ${JSON.stringify(text)}`,
   );
 }
 
@@ -110,21 +112,24 @@ function authorizationOf(values: Given): AuthorizationOptions | undefined {
   }
   if (issuer !== undefined) {
     throw new UsageError(
-      '--auth-issuer needs --auth-audience: the URL of this server in the tokens',
+      '--auth-issuer needs --auth-audience, the URL of this server in the tokens',
     );
   }
   const other = (scopes.length > 0 && '--auth-scope') || (tokenExchange && '--auth-client-id');
   const left = audience === undefined ? other : '--auth-audience';
-  if (left) throw new UsageError(`${left} needs --auth-issuer: whose tokens they are`);
+  if (left) throw new UsageError(`${left} needs --auth-issuer, the issuer of the tokens`);
   return undefined;
 }
 
-/** The client with which tokens are exchanged. Its secret is not on the command line, which others may read. */
+/**
+ * Client for token exchange. Its secret comes from the environment, because other users can read
+ * command lines.
+ */
 function exchangeOf(values: Given): AuthorizationOptions['tokenExchange'] {
   const { 'auth-client-id': clientId, 'auth-client-secret-env': variable } = values;
   if (clientId === undefined && variable === undefined) return undefined;
   if (clientId === undefined || variable === undefined) {
-    throw new UsageError('--auth-client-id and --auth-client-secret-env go together');
+    throw new UsageError('--auth-client-id and --auth-client-secret-env must be used together');
   }
   const clientSecret = process.env[variable];
   if (clientSecret) return { clientId, clientSecret };

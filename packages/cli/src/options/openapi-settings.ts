@@ -1,33 +1,33 @@
-/** What the options about OpenAPI ask for. */
+/** Settings from the OpenAPI options. */
 import { UsageError } from '../command.ts';
 import type { HttpSettings } from './http-settings.ts';
 import type { Values } from './parse-options.ts';
 import type { options } from './serve-options.ts';
 
-/** Which operations to serve. */
+/** Settings for serving an OpenAPI document. */
 export interface OpenApiSettings {
-  /** A file or a URL. */
+  /** File or URL of the document. */
   readonly document: string;
   readonly server: string | undefined;
-  /** Of each request to the API. */
+  /** Headers of each request to the API. */
   readonly headers: { readonly [name: string]: string };
-  /** Parameters in the query of each request to the API. */
+  /** Query parameters of each request to the API. */
   readonly query: { readonly [name: string]: string };
-  /** The name of the API at the issuer of the callers' tokens, if these are exchanged for it. */
+  /** Audience of the API at the issuer, if callers' tokens are exchanged. */
   readonly exchange: string | undefined;
   readonly include: readonly string[];
   readonly exclude: readonly string[];
-  /** False to keep responses that break their schema. */
+  /** False to pass on responses that violate their schema. */
   readonly checkResponses: boolean;
 }
 
 /**
- * Reads the options about OpenAPI; undefined without `--openapi`.
+ * Reads the OpenAPI options; undefined without `--openapi`.
  *
- * @param http how the server is reached: tokens come over HTTP only
- * @throws {UsageError} one of them is wrong, or means nothing without another one
+ * @param http HTTP settings, needed for token exchange
+ * @throws {UsageError} if an option is invalid or lacks one that it needs
  */
-export function openApiWish(
+export function readOpenApiSettings(
   values: Values<typeof options>,
   environment: Environment,
   http: HttpSettings | undefined,
@@ -53,10 +53,12 @@ export function openApiWish(
     const all = { ...others, 'openapi-include': include[0], 'openapi-exclude': exclude[0] };
     const [lonely] = Object.entries(all).find(([, value]) => value !== undefined) ?? [];
     if (lonely === undefined) return undefined;
-    throw new UsageError(`--${lonely} is about an API: add --openapi FILE_OR_URL`);
+    throw new UsageError(`--${lonely} needs --openapi FILE_OR_URL`);
   }
   if (exchange !== undefined && !http?.authorization?.tokenExchange) {
-    throw new UsageError('--openapi-exchange needs --auth-client-id: who exchanges the tokens');
+    throw new UsageError(
+      '--openapi-exchange needs --auth-client-id, the client that exchanges the tokens',
+    );
   }
   return {
     document,
@@ -74,19 +76,17 @@ function headerOf(text: string, environment: Environment): [string, string] {
   const [, name, value] = /^([!#$%&'*+.^_`|~\w-]+):\s*(.*)$/s.exec(text) ?? [];
   if (name === undefined || value === undefined) {
     throw new UsageError(
-      "--openapi-header is written as 'NAME: VALUE', such as 'Authorization: Bearer ${API_TOKEN}'",
+      "--openapi-header must be 'NAME: VALUE', such as 'Authorization: Bearer ${API_TOKEN}'",
     );
   }
-  // A variable that is read from a file often ends with a line feed.
+  // Variables read from files often end with a line feed.
   return [name, filledIn(value, '--openapi-header', environment).trim()];
 }
 
 function parameterOf(text: string, environment: Environment): [string, string] {
   const at = text.indexOf('=');
   if (at < 1) {
-    throw new UsageError(
-      "--openapi-query is written as 'NAME=VALUE', such as 'api_key=${API_KEY}'",
-    );
+    throw new UsageError("--openapi-query must be 'NAME=VALUE', such as 'api_key=${API_KEY}'");
   }
   const value = filledIn(text.slice(at + 1), '--openapi-query', environment);
   return [text.slice(0, at), value.trim()];
@@ -100,6 +100,6 @@ function filledIn(text: string, option: string, environment: Environment): strin
   return text.replaceAll(/\$\{(\w+)\}/g, (_, variable: string) => {
     const found = environment[variable];
     if (found !== undefined) return found;
-    throw new UsageError(`${option}: the environment has no variable ${variable}`);
+    throw new UsageError(`${option}: the environment variable ${variable} is not set`);
   });
 }

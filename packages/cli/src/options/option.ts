@@ -1,25 +1,23 @@
-/**
- * The options of a command. Parser, help text and documentation are all made from tables of them.
- */
+/** Option tables of commands, from which parser, help text and documentation are derived. */
 import { formatQuantity } from './units.ts';
 import type { Bounds, Quantity } from './units.ts';
 
-/** The longest delay of `setTimeout`; a longer one fires at once. */
+/** Maximum delay of `setTimeout`; longer ones fire immediately. */
 const longestTimeMs = 2 ** 31 - 1;
 
-// The bounds of most quantities.
+// Default bounds of quantities.
 export const duration = { kind: 'duration', bounds: { min: 1, max: longestTimeMs } } as const;
 export const size = { kind: 'size', bounds: { min: 1, max: Number.MAX_SAFE_INTEGER } } as const;
 export const count = { kind: 'count', bounds: { min: 1, max: Number.MAX_SAFE_INTEGER } } as const;
 
 interface OptionBase {
-  /** One or two sentences, for the help text. */
+  /** One or two sentences of help. */
   readonly help: string;
 }
 
 export interface Switch extends OptionBase {
   readonly kind: 'switch';
-  /** One letter. */
+  /** One-letter alias. */
   readonly short?: string;
 }
 
@@ -27,20 +25,20 @@ export interface Choice extends OptionBase {
   readonly kind: 'choice';
   readonly choices: readonly string[];
   readonly default: string;
-  /** The environment variable that gives the value if the option is absent. */
+  /** Environment variable used if the option is absent. */
   readonly environment?: string;
 }
 
-/** A text, such as a file's name. */
+/** A text value, such as a file name. */
 export interface Text extends OptionBase {
   readonly kind: 'text';
-  /** Names the value in the usage: `FILE`. */
+  /** Name of the value in the usage: `FILE`. */
   readonly placeholder: string;
   /** `--name` or `--name=VALUE`: without a value, the text is empty. */
   readonly optional?: true;
 }
 
-/** An option that may be given more than once, each time with a text. */
+/** A repeatable option with a text value. */
 export interface Texts extends OptionBase {
   readonly kind: 'texts';
   readonly placeholder: string;
@@ -49,24 +47,26 @@ export interface Texts extends OptionBase {
 export interface Measured extends OptionBase {
   readonly kind: Quantity;
   readonly bounds: Bounds;
-  /** In milliseconds, bytes, or a count; undefined if there is no default. */
+  /** Milliseconds, bytes, or a count; undefined without a default. */
   readonly default: number | undefined;
 }
 
-/** An option that sets one of many quantities, and may be repeated: `--limit maxPending=100`. */
+/** A repeatable option that sets one of many quantities: `--limit maxPending=100`. */
 export interface Quantities extends OptionBase {
   readonly kind: 'quantities';
   readonly placeholder: 'NAME=VALUE';
   readonly quantities: { readonly [name: string]: Measured };
 }
 
-/** One option of a command. */
+/** An option of a command. */
 export type CommandOption = Switch | Choice | Text | Texts | Measured | Quantities;
 
-/** A command's options, by their names without the dashes, in the order of the help text. */
+/** Options by name without dashes, in the order of the help text. */
 export type OptionTable = { readonly [name: string]: CommandOption };
 
-/** The value of an option. An absent quantity is undefined: its reader applies the default. */
+/**
+ * Type of an option's value. An absent quantity is undefined, and its reader applies the default.
+ */
 export type OptionValue<O extends CommandOption> = O extends Switch
   ? boolean
   : O extends Choice
@@ -79,7 +79,7 @@ export type OptionValue<O extends CommandOption> = O extends Switch
           ? { readonly [name: string]: number }
           : number | undefined;
 
-/** An option's default as a user would write it; undefined if there is none. */
+/** Default in the syntax of the command line; undefined without one. */
 export function defaultOf(option: CommandOption): string | undefined {
   switch (option.kind) {
     case 'switch':
@@ -94,7 +94,7 @@ export function defaultOf(option: CommandOption): string | undefined {
   }
 }
 
-/** An option's syntax: `--log-file FILE`. */
+/** Syntax of an option: `--log-file FILE`. */
 function usageOf(name: string, option: CommandOption): string {
   switch (option.kind) {
     case 'switch':
@@ -119,7 +119,7 @@ const placeholders: { readonly [quantity in Quantity]: string } = {
   count: 'N',
 };
 
-/** A table of options for a help text. */
+/** Formats options as help text. */
 export function optionsText(table: OptionTable): string {
   const rows = Object.entries(table).map(([name, option]) => {
     const short = 'short' in option && option.short !== undefined ? `-${option.short}, ` : '';
@@ -128,7 +128,7 @@ export function optionsText(table: OptionTable): string {
   return rows.join('\n');
 }
 
-/** The quantities that one option sets, for a help text. */
+/** Formats the quantities of one option as help text. */
 export function quantitiesText(table: Quantities['quantities']): string {
   const rows = Object.entries(table).map(
     ([name, quantity]) =>
@@ -137,7 +137,7 @@ export function quantitiesText(table: Quantities['quantities']): string {
   return rows.join('\n');
 }
 
-/** The same in Markdown, for the documentation. */
+/** Formats the quantities of one option as a Markdown table. */
 export function quantitiesTable(table: Quantities['quantities']): string {
   const rows = Object.entries(table).map(
     ([name, quantity]) => `| \`${name}\` | ${defaultOf(quantity) ?? ''} | ${quantity.help} |`,
@@ -145,7 +145,7 @@ export function quantitiesTable(table: Quantities['quantities']): string {
   return `| limit | default | what it does |\n|---|---|---|\n${rows.join('\n')}`;
 }
 
-/** A table of options in Markdown, for the documentation. */
+/** Formats options as a Markdown table. */
 export function optionsTable(table: OptionTable): string {
   const rows = Object.entries(table).map(
     ([name, option]) =>
@@ -162,7 +162,7 @@ function description(option: CommandOption): string {
   return byDefault === undefined ? option.help : `${option.help} Default: ${byDefault}.`;
 }
 
-/** Wraps and indents text for a help text. */
+/** Wraps and indents help text. */
 function wrap(text: string): string {
   const lines = text.split(' ').reduce<string[]>((done, word) => {
     const last = done.at(-1);

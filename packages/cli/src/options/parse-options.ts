@@ -1,4 +1,4 @@
-/** Parses a command's arguments by its table of options. */
+/** Parses a command's arguments according to its option table. */
 import { parseArgs } from 'node:util';
 import type {
   Choice,
@@ -21,23 +21,23 @@ export interface Parsed<T extends OptionTable> {
 }
 
 export interface CommandLine {
-  /** The command as users write it: `mcp-actors replay`. */
+  /** Command as typed by users: `mcp-actors replay`. */
   readonly command: string;
-  /** The arguments after the command's name. */
+  /** Arguments after the command's name. */
   readonly args: readonly string[];
   readonly environment?: { readonly [name: string]: string | undefined };
 }
 
-/** What a command is called with. */
+/** Parsed arguments of a command. */
 export interface Called<T extends OptionTable> extends Parsed<T> {
-  /** The arguments behind `--`, if the command takes a command line there; undefined without them. */
+  /** Arguments after `--`, if the command accepts a command line there; otherwise undefined. */
   readonly launched: readonly string[] | undefined;
 }
 
-/** The option that every command has. */
+/** `--help`, an option of every command. */
 export const helpOption = { kind: 'switch', short: 'h', help: 'Print this text.' } as const;
 
-/** Makes a command that parses its options, and prints its help if it is asked for that. */
+/** Creates a command that parses its options and handles `--help`. */
 export function commandOf<T extends OptionTable & { readonly help: typeof helpOption }>(
   command: string,
   { options, help, launches = false }: CommandText<T>,
@@ -60,16 +60,16 @@ export function commandOf<T extends OptionTable & { readonly help: typeof helpOp
 interface CommandText<T extends OptionTable> {
   readonly options: T;
   readonly help: string;
-  /** True if the command takes a command line after `--`. */
+  /** True if the command accepts a command line after `--`. */
   readonly launches?: boolean;
 }
 
 type Written = string | boolean | readonly (string | boolean)[] | undefined;
 
 /**
- * Reads the options' values and the positional arguments.
+ * Parses option values and positional arguments.
  *
- * @throws {UsageError} an option is unknown, or does not take the given value
+ * @throws {UsageError} if an option is unknown or has an invalid value
  */
 export function parseOptions<T extends OptionTable>(table: T, line: CommandLine): Parsed<T> {
   const { values, positionals } = parse(table, line);
@@ -81,10 +81,10 @@ export function parseOptions<T extends OptionTable>(table: T, line: CommandLine)
 }
 
 /**
- * The first of these switches that is given. The values of other options are not checked, so that
- * `--help` works next to a wrong one.
+ * Finds the first of these switches in the arguments. Ignores other values, so that `--help` works
+ * next to an invalid one.
  *
- * @throws {UsageError} an option is unknown
+ * @throws {UsageError} if an option is unknown
  */
 export function switchIn<T extends OptionTable, K extends keyof T & string>(
   table: T,
@@ -95,16 +95,16 @@ export function switchIn<T extends OptionTable, K extends keyof T & string>(
   return names.find((name) => values[name] === true);
 }
 
-/** An option as it was written; true if it has no value. */
+/** A given option with its raw value; true without a value. */
 export interface GivenOption {
   readonly name: string;
   readonly value: string | true;
 }
 
 /**
- * The options of the table that are given, in its order, with the values as they were written.
+ * Given options in table order, with raw values.
  *
- * @throws {UsageError} an option is unknown
+ * @throws {UsageError} if an option is unknown
  */
 export function optionsGiven(table: OptionTable, line: CommandLine): readonly GivenOption[] {
   const { values } = parse(table, line);
@@ -148,7 +148,7 @@ function configOf(option: CommandOption) {
   }
 }
 
-/** `parseArgs` has no options with an optional value: they get an empty one. */
+/** Adds empty values to options with an optional value, which `parseArgs` does not support. */
 function withEmptyValues(table: OptionTable, args: readonly string[]): string[] {
   const end = args.indexOf('--');
   return args.map((arg, at) => {
@@ -183,12 +183,16 @@ function valueOf(
   }
 }
 
-/** @param as what was given, for the message */
+/**
+ * Parses a quantity.
+ *
+ * @param as name for messages
+ */
 function quantityOf(as: string, { kind, bounds }: Measured, text: string): number {
   try {
     return parseQuantity(kind, text, bounds);
   } catch (error) {
-    throw new UsageError(`${as}: ${(error as Error).message}`, { cause: error });
+    throw new UsageError(`${as} ${(error as Error).message}`, { cause: error });
   }
 }
 
@@ -201,11 +205,11 @@ function quantitiesOf(
   for (const text of given) {
     const [, name, value] = /^([^=]*)=(.*)$/s.exec(text) ?? [];
     if (name === undefined || value === undefined) {
-      throw new UsageError(`${flag}: ${JSON.stringify(text)} is not ${placeholder}`);
+      throw new UsageError(`${flag} must be ${placeholder}, got ${JSON.stringify(text)}`);
     }
     const quantity = Object.hasOwn(quantities, name) ? quantities[name] : undefined;
     if (quantity === undefined) throw new UsageError(unknownQuantity(flag, name, quantities));
-    if (read.has(name)) throw new UsageError(`${flag} ${name} is given twice`);
+    if (read.has(name)) throw new UsageError(`${flag} ${name} must not be given twice`);
     read.set(name, quantityOf(`${flag} ${name}`, quantity, value));
   }
   return Object.fromEntries(read);
@@ -214,7 +218,7 @@ function quantitiesOf(
 function unknownQuantity(flag: string, name: string, quantities: Quantities['quantities']): string {
   const near = closestMatch(name, Object.keys(quantities));
   const advice = near === undefined ? 'See mcp-actors help limits' : `Did you mean ${near}?`;
-  return `${flag}: there is no ${JSON.stringify(name)}. ${advice}`;
+  return `${flag}: unknown limit ${JSON.stringify(name)}. ${advice}`;
 }
 
 function choiceOf(
@@ -223,15 +227,17 @@ function choiceOf(
   given: string | undefined,
   environment: { readonly [name: string]: string | undefined },
 ): string {
-  // In many hosts' configurations an empty variable means "not set".
+  // Many hosts set a variable to "" to unset it.
   const fromEnvironment = variable === undefined ? undefined : environment[variable] || undefined;
   const source = given === undefined && variable !== undefined ? variable : `--${name}`;
   const value = given ?? fromEnvironment ?? byDefault;
   if (choices.includes(value)) return value;
-  throw new UsageError(`${source}: ${JSON.stringify(value)} is not one of ${choices.join(', ')}`);
+  throw new UsageError(
+    `${source} must be one of ${choices.join(', ')}, got ${JSON.stringify(value)}`,
+  );
 }
 
-/** Replaces the message of `parseArgs`, whose advice does not fit this command. */
+/** Rewrites the message of `parseArgs`, whose advice does not apply here. */
 function explain(
   error: unknown,
   table: OptionTable,
@@ -245,7 +251,7 @@ function explain(
     return `Unknown option ${quoted}. ${adviceFor(quoted, table, command)}`;
   }
   const option = table[quoted.replace(/^--/, '')];
-  if (option?.kind === 'switch') return `${quoted} takes no value, this is ${given(quoted, args)}`;
+  if (option?.kind === 'switch') return `${quoted} takes no value, got ${given(quoted, args)}`;
   return `${quoted} needs a value, as in ${quoted}=VALUE`;
 }
 
@@ -261,7 +267,10 @@ function adviceFor(name: string, table: OptionTable, command: string): string {
   return `${meant}See ${command} --help; to name a file or directory that begins with a dash, write ./${name}`;
 }
 
-/** `--max-pending` spells the limit `maxPending`: what to write for it. */
+/**
+ * Suggests the syntax for a limit given as a flag: `--max-pending` means `--limit
+ * maxPending=VALUE`.
+ */
 function settingFor(name: string, table: OptionTable): string | undefined {
   for (const [flag, option] of Object.entries(table)) {
     if (option.kind !== 'quantities') continue;
@@ -272,7 +281,10 @@ function settingFor(name: string, table: OptionTable): string | undefined {
   return undefined;
 }
 
-/** `http.maxEventBytes` may be spelled `max-event-bytes`, `max-event-size` or `max-event`. */
+/**
+ * Flag spellings of a limit: `http.maxEventBytes` as `max-event-bytes`, `max-event-size` or
+ * `max-event`.
+ */
 function spellings(limit: string): readonly string[] {
   const words = limit
     .replace(/^.*\./, '')

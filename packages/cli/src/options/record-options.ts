@@ -1,32 +1,40 @@
-/** The options that go with `--record`: how a recording is bounded and redacted. */
+/** Options of `--record` for the size and redaction of a recording. */
 import { defaultRecordingBytes } from 'mcp-actors/recording';
 import { UsageError } from '../command.ts';
 import type { OptionTable } from './option.ts';
 import { size } from './option.ts';
 
-/** What `--record` asks for. */
+/** Settings of `--record`. */
 export interface RecordSettings {
-  /** A new file, or a directory. */
+  /** New file or directory. */
   readonly path: string;
-  /** Bytes. */
+  /** Size limit, bytes. */
   readonly maxBytes: number | undefined;
   readonly redact: boolean;
 }
 
-/** @param of what is recorded */
+/**
+ * Creates the options.
+ *
+ * @param of kind of recording
+ */
 export const recordOptionsOf = (of: 'session' | 'connection') =>
   ({
     'record-limit': {
       ...size,
       bounds: { ...size.bounds, min: 4096 },
       default: defaultRecordingBytes,
-      help: `How much is recorded; then recording stops, and the ${of} goes on.`,
+      help: `Maximum size of the recording. Beyond it, recording stops and the ${of} continues.`,
     },
-    'record-unredacted': { kind: 'switch', help: 'Record secrets as they are.' },
+    'record-unredacted': { kind: 'switch', help: 'Record secrets unredacted.' },
   }) as const satisfies OptionTable;
 
-/** @throws {UsageError} the options say how to record, but not where */
-export function recordWish(values: {
+/**
+ * Reads the settings; undefined without `--record`.
+ *
+ * @throws {UsageError} if an option needs `--record`
+ */
+export function readRecordSettings(values: {
   readonly record: string | undefined;
   readonly 'record-limit': number | undefined;
   readonly 'record-unredacted': boolean;
@@ -35,5 +43,5 @@ export function recordWish(values: {
   if (path !== undefined) return { path, maxBytes, redact: !unredacted };
   if (maxBytes === undefined && !unredacted) return undefined;
   const given = unredacted ? '--record-unredacted' : '--record-limit';
-  throw new UsageError(`${given} says how to record, and nothing says where: add --record FILE`);
+  throw new UsageError(`${given} needs --record FILE`);
 }

@@ -1,4 +1,4 @@
-/** The options of `mcp-actors serve`. */
+/** Options of `mcp-actors serve`. */
 import type { HttpLimits } from 'mcp-actors/http';
 import type { PrimaryRoot } from 'mcp-actors/roots';
 import { limitTables } from 'mcp-actors/internal';
@@ -9,69 +9,69 @@ import type { Measured, OptionTable } from './option.ts';
 import { count, duration, size } from './option.ts';
 import { recordOptionsOf } from './record-options.ts';
 
-/** The options that need `--http`. */
+/** Options that need `--http`. */
 export const httpOptions = {
   http: {
     kind: 'text',
     placeholder: '[HOST:]PORT',
-    help: 'Serve over HTTP, at /mcp, in place of stdin and stdout. On 127.0.0.1 unless a host is given. A host that others can reach needs authentication, or to be declared insecure.',
+    help: 'Serve over HTTP at /mcp instead of stdin and stdout. Default host: 127.0.0.1. A host reachable from other machines needs authentication or --insecure.',
   },
   insecure: {
     kind: 'switch',
-    help: 'Let everybody who reaches the host use the server, and read what it can read.',
+    help: 'Allow everyone who can reach the host to use the server and read what it can read.',
   },
   'allow-host': {
     kind: 'texts',
     placeholder: 'NAME',
-    help: 'A name that clients may reach the server by, beside those of this machine; may be repeated.',
+    help: 'Additional host name by which clients may reach the server. Repeatable.',
   },
   'allow-origin': {
     kind: 'texts',
     placeholder: 'ORIGIN',
-    help: 'An origin whose web pages may use the server, as https://app.example; may be repeated.',
+    help: 'Origin whose web pages may use the server, such as https://app.example. Repeatable.',
   },
   'auth-issuer': {
     kind: 'text',
     placeholder: 'URL',
-    help: 'Requests need an access token of this issuer.',
+    help: 'Require access tokens of this issuer.',
   },
   'auth-audience': {
     kind: 'text',
     placeholder: 'URL',
-    help: 'Whom the tokens are for: the URL of this server, as clients know it.',
+    help: 'Required audience of the tokens: the URL of this server, as clients know it.',
   },
   'auth-scope': {
     kind: 'texts',
     placeholder: 'SCOPE',
-    help: 'A scope that every request needs; may be repeated.',
+    help: 'Scope that every request needs. Repeatable.',
   },
   'auth-client-id': {
     kind: 'text',
     placeholder: 'ID',
-    help: 'The client at the issuer with which this server exchanges the tokens of its callers for those of other servers.',
+    help: "Client id at the issuer with which this server exchanges its callers' tokens for tokens of other servers.",
   },
   'auth-client-secret-env': {
     kind: 'text',
     placeholder: 'NAME',
-    help: "The environment variable that holds that client's secret.",
+    help: "Environment variable with that client's secret.",
   },
   redis: {
     kind: 'text',
     placeholder: 'URL',
-    help: 'Share sessions with the other processes at this Redis, so that each serves the clients of all.',
+    help: 'Share sessions through this Redis, so that every process can serve every client.',
   },
   'node-url': {
     kind: 'text',
     placeholder: 'URL',
-    help: 'With --redis: where the other processes reach this one, as http://10.0.0.7:3000/mcp. Default: the address that it listens on or, if it listens on all, the one that it reaches Redis from.',
+    help: 'With --redis: URL at which other processes reach this one, such as http://10.0.0.7:3000/mcp. Default: the listening address; if listening on all addresses, the one used to reach Redis.',
   },
   sse: {
     kind: 'switch',
-    help: 'Serve the deprecated HTTP+SSE of 2024-11-05 as well, at /sse.',
+    help: 'Also serve the deprecated HTTP+SSE transport of 2024-11-05, at /sse.',
   },
   health: {
     kind: 'switch',
-    help: 'Answer /healthz while the process works, and /readyz until it is told to end.',
+    help: 'Answer /healthz while the process runs, and /readyz until shutdown begins.',
   },
 } as const satisfies OptionTable;
 
@@ -89,13 +89,13 @@ const quantitiesOf = (table: { readonly [name: string]: LimitRow }, prefix: stri
     Object.entries(table).map(([name, row]) => [`${prefix}${name}`, quantityOf(name, row)]),
   );
 
-/** The limits of a session, by the names that `--limit` takes. */
+/** Session limits by their `--limit` names. */
 export const sessionLimits: { readonly [name: string]: Measured } = quantitiesOf(
   limitTables.session,
   '',
 );
 
-/** The limits of an HTTP endpoint, by the names that `--limit` takes. */
+/** Limits of an HTTP endpoint by their `--limit` names. */
 export const httpLimits: { readonly [name: string]: Measured } = quantitiesOf(
   limitTables.http,
   'http.',
@@ -103,7 +103,7 @@ export const httpLimits: { readonly [name: string]: Measured } = quantitiesOf(
 
 const limits = { ...sessionLimits, ...httpLimits };
 
-/** The limits that people set have a flag as well. */
+/** Common limits with their own flags. */
 export const flagsOfLimits = {
   'roots-timeout': 'rootsTimeoutMs',
   'drain-timeout': 'drainTimeoutMs',
@@ -116,7 +116,7 @@ export const flagsOfLimits = {
 
 type LimitFlag = keyof typeof flagsOfLimits;
 
-/** For commands that take limits by `--limit` alone. */
+/** Placeholder for commands that support only `--limit`. */
 export const noLimitFlags: { readonly [flag in LimitFlag]: undefined } = {
   'roots-timeout': undefined,
   'drain-timeout': undefined,
@@ -137,7 +137,7 @@ export const options = {
     choices: ['debug', 'info', 'warning', 'error', 'silent'],
     default: 'warning',
     environment: 'MCP_ACTORS_LOG_LEVEL',
-    help: 'How much is logged on stderr. Some clients show every line as an error.',
+    help: 'Minimum level of log messages on stderr. Some clients show every line as an error.',
   },
   'log-file': {
     kind: 'text',
@@ -147,84 +147,84 @@ export const options = {
   openapi: {
     kind: 'text',
     placeholder: 'FILE_OR_URL',
-    help: 'Serve the operations of an OpenAPI document as tools in place of the workspace.',
+    help: 'Serve the operations of an OpenAPI document as tools instead of the workspace.',
   },
   'openapi-server': {
     kind: 'text',
     placeholder: 'URL',
-    help: "Where the API is. By default the document's first server.",
+    help: "Base URL of the API. Default: the document's first server.",
   },
   'openapi-header': {
     kind: 'texts',
     placeholder: "'NAME: VALUE'",
-    help: 'A header of each request to the API, such as one that authorizes it. ${NAME} in it is a variable of the environment. May be repeated.',
+    help: 'Header of each request to the API, such as an authorization. ${NAME} expands an environment variable. Repeatable.',
   },
   'openapi-query': {
     kind: 'texts',
     placeholder: "'NAME=VALUE'",
-    help: 'A parameter in the query of each request to the API, such as an API key. ${NAME} in it is a variable of the environment. May be repeated.',
+    help: 'Query parameter of each request to the API, such as an API key. ${NAME} expands an environment variable. Repeatable.',
   },
   'openapi-exchange': {
     kind: 'text',
     placeholder: 'AUDIENCE',
-    help: 'Exchange the token of the caller for one of the API, whose name at the issuer this is. Needs --auth-client-id.',
+    help: "Exchange the caller's token for one with this audience, the name of the API at the issuer. Needs --auth-client-id.",
   },
   'openapi-include': {
     kind: 'texts',
     placeholder: 'NAME',
-    help: 'Only operations of this operationId, method, path, "METHOD path" or tag:NAME; * stands for anything. May be repeated.',
+    help: 'Serve only operations with this operationId, method, path, "METHOD path" or tag:NAME; * is a wildcard. Repeatable.',
   },
   'openapi-exclude': {
     kind: 'texts',
     placeholder: 'NAME',
-    help: 'Not these operations, named as for --openapi-include. May be repeated.',
+    help: 'Exclude these operations, named as for --openapi-include. Repeatable.',
   },
   'openapi-unchecked': {
     kind: 'switch',
-    help: "Keep responses that break the document's schemas: tools have no output schema.",
+    help: "Pass on responses that violate the document's schemas; tools then have no output schema.",
   },
   watch: {
     kind: 'text',
     placeholder: 'FILE',
-    help: 'Serve the server of a module in place of the workspace, and its newest code after each save, as mcp-actors dev does.',
+    help: 'Serve the server of a module instead of the workspace and reload its code after each save, like mcp-actors dev.',
   },
   durable: {
     kind: 'text',
     placeholder: 'DIR|URL',
-    help: 'Serve the server of a module, given in place of the directories, and keep its tasks and its calls of durable tools there: in a directory, postgres://… or redis://…. If its process ends, another one takes over and the host stays connected.',
+    help: 'Serve the server of a module (given instead of directories) and store its tasks and durable calls in a directory, postgres://… or redis://…. If its process ends, another takes over and the host stays connected.',
   },
   unsupervised: {
     kind: 'switch',
-    help: 'With --durable: serve in this process, without another one that starts it again.',
+    help: 'With --durable: run without a supervisor process that restarts the server.',
   },
   'follow-roots': {
     kind: 'switch',
-    help: "Let the client's roots replace the directories. Otherwise roots choose within them.",
+    help: "Let the client's roots replace the directories. Default: roots select among them.",
   },
   'primary-root': {
     kind: 'text',
     placeholder: 'first|NAME|marker[:FILE]',
-    help: 'Which of several roots of the client is the project: the first, the one that the client calls NAME, or the first that holds FILE, which is .git by default.',
+    help: 'Project among several client roots: the first, the one with this NAME, or the first that contains FILE (default .git).',
   },
   chdir: {
     kind: 'switch',
-    help: "Change the process's working directory to the project's.",
+    help: 'Change the working directory of the process to the project.',
   },
   'search-timeout': {
     ...duration,
     default: defaultSearchTimeoutMs,
-    help: 'How long a search may take, with its wait for others; then it answers with what it has found.',
+    help: 'Time limit of a search, including its wait in the queue. A search that exceeds it returns partial results.',
   },
   inspect: {
     kind: 'text',
     placeholder: 'PORT|stately[:PORT]',
     optional: true,
-    help: 'Show the session, over HTTP all of them, live on a local page, whose address is written to stderr; or in the official inspector of XState.',
+    help: 'Show the session (over HTTP all sessions) live on a local page and print its URL to stderr, or use the Stately inspector.',
   },
   record: {
     kind: 'text',
     placeholder: 'FILE',
-    help: 'Record the session into a new file, which mcp-actors replay plays again; in a directory, into a new file of its own. Over HTTP each session has its file: mine.jsonl becomes mine-1.jsonl, mine-2.jsonl and so on. Secrets are replaced, as far as they can be told by their form.',
+    help: 'Record the session into a new file, or into a new file in this directory, for mcp-actors replay. Over HTTP each session gets its own file: mine.jsonl becomes mine-1.jsonl, mine-2.jsonl and so on. Secrets are replaced if their form is recognized.',
   },
   ...recordOptionsOf('session'),
   ...httpOptions,
@@ -233,16 +233,16 @@ export const options = {
     kind: 'quantities',
     placeholder: 'NAME=VALUE',
     quantities: limits,
-    help: 'Set one of the limits, such as maxPending=100 or http.eventTtlMs=1min; may be repeated. mcp-actors help limits lists those of a session, mcp-actors help http those of the endpoint.',
+    help: 'Set a limit, such as maxPending=100 or http.eventTtlMs=1min. Repeatable. mcp-actors help limits lists the session limits, mcp-actors help http those of the endpoint.',
   },
   help: { kind: 'switch', short: 'h', help: 'Print this text.' },
   version: { kind: 'switch', short: 'V', help: 'Print the version.' },
 } as const satisfies OptionTable;
 
 /**
- * Reads `--primary-root`.
+ * Parses `--primary-root`.
  *
- * @throws {UsageError} it is empty, or names no file
+ * @throws {UsageError} if it is empty or names no file
  */
 export function primaryRootIn(value: string | undefined): PrimaryRoot | undefined {
   if (value === undefined || value === 'first') return value;
@@ -253,13 +253,13 @@ export function primaryRootIn(value: string | undefined): PrimaryRoot | undefine
   throw new UsageError('--primary-root must be first, the name of a root, or marker:FILE');
 }
 
-/** The limits that were given: those of the session, and those of the HTTP endpoint. */
+/** Explicitly set limits of the session and of the HTTP endpoint. */
 export interface GivenLimits {
   readonly session: Partial<Limits>;
   readonly http: Partial<HttpLimits>;
 }
 
-/** @throws {UsageError} a limit is given both by its flag and by `--limit` */
+/** @throws {UsageError} if a limit is set by its flag and by `--limit` */
 export function limitsIn(
   values: { readonly [flag in LimitFlag]: number | undefined } & {
     readonly limit: { readonly [name: string]: number };
@@ -270,7 +270,7 @@ export function limitsIn(
     const value = values[flag as LimitFlag];
     if (value === undefined) continue;
     if (given.has(name)) {
-      throw new UsageError(`--${flag} and --limit ${name} set the same limit: give one of them`);
+      throw new UsageError(`--${flag} and --limit ${name} set the same limit: use only one`);
     }
     given.set(name, value);
   }

@@ -3,7 +3,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { describe, expect, onTestFinished, test } from 'vitest';
 import { answersIn } from '../../src/client/form-answers.ts';
-import { personAt } from '../../src/client/terminal-forms.ts';
+import { terminalElicitation } from '../../src/client/terminal-forms.ts';
 import type { FormProvider, UrlProvider } from '../../../client/src/asked/providers.ts';
 
 const schema = {
@@ -27,7 +27,7 @@ function person(...lines: string[]) {
     const line = lines.shift();
     return line === undefined ? Promise.reject(new Error('gone')) : Promise.resolve(line);
   };
-  const elicit = personAt({ say: (line) => seen.push(line), ask })('lab') as {
+  const elicit = terminalElicitation({ say: (line) => seen.push(line), ask })('lab') as {
     readonly form: FormProvider;
     readonly url: UrlProvider;
   };
@@ -135,7 +135,7 @@ describe('answers in a file', () => {
       { action: 'cancel' },
       { action: 'decline' },
     ]);
-    expect(told).toEqual([expect.stringContaining('has no answer to question 3')]);
+    expect(told).toEqual([expect.stringContaining('has no answer for request 3')]);
   });
 
   test.each([3, ['maybe'], [[]]])('%j is refused', async (value) => {

@@ -18,7 +18,7 @@ test.each([
 });
 
 test('a quotation mark that is not closed is told', () => {
-  expect(() => wordsOf('call a "b')).toThrow('A quotation mark is not closed: "b');
+  expect(() => wordsOf('call a "b')).toThrow('Unclosed quote: "b');
 });
 
 describe('the history of the shell', () => {

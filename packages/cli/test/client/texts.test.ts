@@ -1,7 +1,7 @@
 import { describe, expect, test } from 'vitest';
 import { exitCodeOf } from '../../src/client/exit-codes.ts';
 import { textOfProgress } from '../../src/client/progress-line.ts';
-import { textOfResult } from '../../src/client/result-text.ts';
+import { formatResult } from '../../src/client/result-text.ts';
 import { readTarget } from '../../src/client/target.ts';
 import { ProtocolError, RuntimeError } from 'mcp-actors';
 
@@ -10,19 +10,19 @@ describe('a result', () => {
 
   test('is printed as its texts, each with an end of line', () => {
     const result = { content: [text('a'), text('b\n'), text('')], structuredContent: { c: 1 } };
-    expect(textOfResult(result, 'text')).toEqual({ text: 'a\nb\n', leftOut: [] });
+    expect(formatResult(result, 'text')).toEqual({ text: 'a\nb\n', leftOut: [] });
   });
 
   test('is printed as its structure if it has no text, or as JSON', () => {
     const structured = { content: [], structuredContent: { c: 1 } };
-    expect(textOfResult(structured, 'text').text).toBe('{\n  "c": 1\n}\n');
-    expect(textOfResult(structured, 'json').text).toBe('{\n  "c": 1\n}\n');
-    expect(JSON.parse(textOfResult({ content: [text('a')] }, 'json').text)).toEqual([text('a')]);
+    expect(formatResult(structured, 'text').text).toBe('{\n  "c": 1\n}\n');
+    expect(formatResult(structured, 'json').text).toBe('{\n  "c": 1\n}\n');
+    expect(JSON.parse(formatResult({ content: [text('a')] }, 'json').text)).toEqual([text('a')]);
   });
 
   test('is printed whole on one line, as the server sent it', () => {
     const result = { content: [text('a\nb')], _meta: { x: 1 } };
-    const { text: line } = textOfResult(result, 'raw');
+    const { text: line } = formatResult(result, 'raw');
     expect([line.split('\n').length, JSON.parse(line)]).toEqual([2, result]);
   });
 
@@ -34,7 +34,7 @@ describe('a result', () => {
       { type: 'resource', resource: { uri: 'a:c', blob: 'AAA=' } },
       { type: 'hologram' },
     ];
-    expect(textOfResult({ content }, 'text')).toEqual({
+    expect(formatResult({ content }, 'text')).toEqual({
       text: 'n: file:///n\ninside\n',
       leftOut: [
         'image (image/png, 3 bytes)',
@@ -128,7 +128,7 @@ describe('the target', () => {
 
   test.each([
     [[], undefined, [], 'needs a file of servers, a URL, or'],
-    [[], [], [], "a server's command is missing after --"],
+    [[], [], [], "needs a server's command after --"],
     [['a.json'], undefined, ['a:b'], '--header is about a URL'],
     [['https://a.example'], undefined, ['secret'], '--header: write NAME:VALUE'],
   ])('%j and %j are refused', (positionals, launched, headers, message) => {

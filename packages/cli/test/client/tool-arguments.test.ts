@@ -72,14 +72,14 @@ describe('the arguments of a tool', () => {
   });
 
   test.each([
-    [['count=1.5'], 'count must be integer, this is "1.5"'],
-    [['count=many'], 'count must be integer, this is "many"'],
-    [['deep=maybe'], 'deep must be boolean, this is "maybe"'],
-    [['filter=[1]'], 'filter must be object, this is "[1]"'],
-    [['text=a', 'text=b'], 'text is given twice, and is no list'],
+    [['count=1.5'], 'count must be integer, got "1.5"'],
+    [['count=many'], 'count must be integer, got "many"'],
+    [['deep=maybe'], 'deep must be boolean, got "maybe"'],
+    [['filter=[1]'], 'filter must be object, got "[1]"'],
+    [['text=a', 'text=b'], 'text must not be given twice, because it is not a list'],
     [['txet=a'], 'find has no argument "txet". Did you mean text?'],
     [['{"a"'], 'are not JSON'],
-    [['[1]'], 'The arguments must be a JSON object'],
+    [['[1]'], 'must be a JSON object, got an array'],
     [['text=a', '{}'], '"{}" is not one of several key=value'],
   ])('%j is refused', (written, message) => {
     expect(() => read(...written)).toThrow(message);

@@ -101,7 +101,7 @@ describe('mcp-actors call', () => {
     };
     // On a busy machine the other one may be late, too.
     await expect.poll(listed).toEqual([0, 'a__one  Says one\n']);
-    expect(stderr).toMatch(/^mcp-actors call: b is late, after \d\.\d s: Waiting for b to /);
+    expect(stderr).toMatch(/^mcp-actors call: b has not answered for \d\.\d s: Waiting for b to /);
   });
 
   test('finds a tool by its own name though a server never greets, and says that it may have one too', async () => {
@@ -118,7 +118,7 @@ describe('mcp-actors call', () => {
     ];
     const { code, stdout, stderr } = await call('--list', ...server);
     expect([code, stdout]).toEqual([1, '']);
-    expect(stderr).toContain('its tools are not known');
+    expect(stderr).toContain('its tools could not be listed');
     expect(stderr).toContain('The database is away');
     const called = await call('bad-list-server__echo', 'text=x', ...server);
     expect([called.code, called.stdout]).toEqual([0, 'echo x\n']);
@@ -141,7 +141,7 @@ describe('mcp-actors call', () => {
       expect([code, stdout]).toEqual([2, '']);
       expect(stderr).toContain('server "one", key "command"');
       expect(stderr).toContain('server "two", key "url"');
-      expect(stderr).toContain('There is no server to start');
+      expect(stderr).toContain('No usable server in the configuration');
     }
   });
 

@@ -69,7 +69,7 @@ describe('mcp-actors config --write', () => {
     symlinkSync(file, link);
     const { status, stdout } = config('--write', 'claude-code', '--yes', '--follow-roots');
     expect(status).toBe(0);
-    const copy = /The file as it was is (\S+\.bak)\./.exec(stdout)?.[1] as string;
+    const copy = /Backup: (\S+\.bak)\./.exec(stdout)?.[1] as string;
     expect([readFileSync(copy, 'utf8'), statSync(copy).mode % 0o1000]).toEqual([mine, 0o600]);
     const text = readFileSync(file, 'utf8');
     expect(text).toContain('// mine');
@@ -105,7 +105,7 @@ describe('mcp-actors config --write', () => {
         writeFileSync(file, Buffer.from([0xff, 0xfe, 0x7b]));
         return file;
       },
-      /: it is not UTF-8/,
+      /: it must be UTF-8/,
     ],
   ])('refuses %s by its name', (_, make, why) => {
     const file = make();
@@ -130,12 +130,12 @@ describe('mcp-actors config --write', () => {
   test.runIf(hasTerminals)('asks at a terminal, and takes only a yes', async () => {
     const file = put('.cursor/mcp.json', mine);
     const refusing = atTerminal(['config', '--write', 'cursor'], home);
-    await refusing.shows('Write this? [y/N] ');
+    await refusing.shows('Write this file? [y/N] ');
     refusing.press(key.enter);
     expect(await refusing.ended).toMatchObject({ code: 1 });
     expect(readFileSync(file, 'utf8')).toBe(mine);
     const agreeing = atTerminal(['config', '--write', 'cursor'], home);
-    await agreeing.shows('Write this? [y/N] ');
+    await agreeing.shows('Write this file? [y/N] ');
     agreeing.press(`y${key.enter}`);
     expect(await agreeing.ended).toMatchObject({ code: 0 });
     expect(readFileSync(file, 'utf8')).toContain('project-files');
@@ -148,11 +148,13 @@ test('mcp-actors config --check starts what the hosts have, and says what does n
   put('.cursor/mcp.json', '{"mcpServers":{"project-files":{"command":"/no/such/program"}}}');
   put('.gemini/settings.json', '{');
   const all = config('--check');
-  expect(all.stdout).toMatch(/^Codex +has it, and it starts: mcp-actors-workspace \S+, revision/m);
-  expect(all.stdout).toMatch(/^opencode +has it, and it starts/m);
+  expect(all.stdout).toMatch(
+    /^Codex +configured, and it starts: mcp-actors-workspace \S+, revision/m,
+  );
+  expect(all.stdout).toMatch(/^opencode +configured, and it starts/m);
   expect(all.stdout).toMatch(/^Zed +has no file$/m);
-  expect(all.stdout).toMatch(/^Cursor +has it, but it does not start: .*\/no\/such\/program/m);
-  expect(all.stdout).toMatch(/^Gemini CLI +has a file that cannot be read: line 1/m);
+  expect(all.stdout).toMatch(/^Cursor +configured, but it does not start: .*\/no\/such\/program/m);
+  expect(all.stdout).toMatch(/^Gemini CLI +its file cannot be read: line 1/m);
   expect(all.status).toBe(1);
   expect(config('--check', 'codex').status).toBe(0);
 });

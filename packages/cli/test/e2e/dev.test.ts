@@ -102,7 +102,7 @@ describe('on a save', { timeout: 180_000 }, () => {
     expect(await host.call('say')).toBe('mended');
 
     project.save(`export const text = ''; process.exit(3);`, 'text.ts');
-    expect(await host.call('say')).toContain('ended with exit code 3 while it was loaded');
+    expect(await host.call('say')).toContain('ended with exit code 3 while loading');
     project.save(`export const text = 'last';`, 'text.ts');
     expect(await host.call('say')).toBe('last');
     // A server that is exported will do as well.

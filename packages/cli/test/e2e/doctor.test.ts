@@ -183,7 +183,7 @@ describe('mcp-actors doctor', () => {
   test('called wrongly exits with 2 and says why', async () => {
     const { code, stdout, stderr } = await doctor('soon');
     expect([code, stdout]).toEqual([2, '']);
-    expect(stderr).toBe('mcp-actors: doctor takes the ids of processes, "soon" is not one\n');
+    expect(stderr).toBe('mcp-actors: doctor: PID must be a process id, got "soon"\n');
   });
 
   test('has a help text', async () => {

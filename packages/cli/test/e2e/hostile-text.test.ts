@@ -59,7 +59,7 @@ test.skipIf(!hasTerminals)('the shell shows what a hostile server says as text',
     ['state', 'ready;'],
     ['watch say', '19 bytes))'],
     ['watch x://a', 'was not sent'],
-    ['unwatch', 'Not watched any more'],
+    ['unwatch', 'Stopped watches'],
     ['reconnect', 'is ready: '],
   ] as const) {
     press(`${line}${key.enter}`);

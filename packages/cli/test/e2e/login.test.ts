@@ -33,7 +33,7 @@ describe('a login without a browser', () => {
     expect([code, stdout]).toEqual([0, 'read\n']);
     expect(stderr).toContain(`${url.host} wants a login. Open this in a browser`);
     const back = visited.searchParams.get('redirect_uri') ?? '';
-    expect(stderr).toContain(`Waiting for the browser to come back to ${back} until `);
+    expect(stderr).toContain(`Waiting for the browser to return to ${back} until `);
     expect(stderr).toMatch(/until \d\d:\d\d:\d\d \(5 min\)\n/);
     expect(stderr.match(/\/authorize\?/g)).toHaveLength(1);
   });
@@ -105,7 +105,7 @@ describe('an issuer that registers nobody by itself', () => {
 });
 
 test.each([
-  [['--client-id', 'a'], '--client-id is about a login: add --login'],
+  [['--client-id', 'a'], '--client-id needs --login'],
   [
     ['--login', '--client-secret-env', 'NOT_SET_ANYWHERE', '--client-id', 'a'],
     'the variable "NOT_SET_ANYWHERE" is not set',

@@ -19,16 +19,16 @@ test('a person logs in on another device, sees the login, uses it, and logs out'
   expect(stderr.replaceAll('mcp-actors login: ', '')).toMatch(
     new RegExp(
       [
-        `^${url.host} wants a login. Open this on any device:`,
+        `^${url.host} requires a login. Open this URL on any device:`,
         `${issuer.issuer}/enter`,
         'and enter the code CODE-1',
-        `Or open this, and see that it shows that code: ${issuer.issuer}/enter\\?user_code=CODE-1`,
+        `Or open this URL, and check that it shows the same code: ${issuer.issuer}/enter\\?user_code=CODE-1`,
         'Waiting until \\d\\d:\\d\\d:\\d\\d \\(10 min\\)\n$',
       ].join('\n'),
     ),
   );
   const shown = new RegExp(
-    `${url.href}\n  valid   until [-\\d]{10} [:\\d]{8}, \\d+ min from now, renewed by itself\n  scopes  notes:read\n  issuer  ${issuer.issuer}\n$`,
+    `${url.href}\n  valid   until [-\\d]{10} [:\\d]{8}, \\d+ min from now, renewed automatically\n  scopes  notes:read\n  issuer  ${issuer.issuer}\n$`,
   );
   expect([code, stdout]).toEqual([0, expect.stringMatching(shown)]);
   expect((await runCommand(['logins'], '', home)).stdout).toMatch(shown);
@@ -38,13 +38,13 @@ test('a person logs in on another device, sees the login, uses it, and logs out'
   const called = await runCommand(['call', '--login', url.href, 'read'], '', home);
   expect(called).toMatchObject({ code: 0, stdout: 'read\n' });
   const out = await runCommand(['logout', url.href], '', home);
-  expect([out.code, out.stdout]).toEqual([0, `Logged out at ${url.href}: its tokens are void\n`]);
+  expect([out.code, out.stdout]).toEqual([
+    0,
+    `Logged out from ${url.href}: its tokens were revoked\n`,
+  ]);
   expect(issuer.count('/revoke')).toBe(2);
   const again = await runCommand(['logout', url.href], '', home);
-  expect([again.code, again.stderr]).toEqual([
-    1,
-    `mcp-actors logout: There is no login at ${url.href}\n`,
-  ]);
+  expect([again.code, again.stderr]).toEqual([1, `mcp-actors logout: No login for ${url.href}\n`]);
 });
 
 test('a login that is not possible says why, and with which code', async () => {
@@ -68,12 +68,12 @@ test('a login that is not possible says why, and with which code', async () => {
   const none = await runCommand(['login', where]);
   expect([none.code, none.stderr]).toEqual([
     1,
-    `mcp-actors login: ${where} needs no login: it answers without a token\n`,
+    `mcp-actors login: ${where} requires no login: it answers without a token\n`,
   ]);
   const folder = join(temporaryFolder(), 'none');
   expect(await runCommand(['logins', '--store', folder])).toMatchObject({
     code: 0,
-    stdout: 'There are no logins. mcp-actors login URL makes one.\n',
+    stdout: 'No logins. Log in with mcp-actors login URL.\n',
   });
   for (const args of [[], ['a', 'b'], ['file:///etc/passwd']]) {
     expect((await runCommand(['login', ...args])).code).toBe(2);

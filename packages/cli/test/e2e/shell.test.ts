@@ -68,7 +68,7 @@ describe('mcp-actors shell', () => {
     writeFileSync(file, JSON.stringify({ mcpServers }));
     const { code, stdout, stderr } = await shell(['call good__one', 'list'], file);
     expect([code, stdout]).toEqual([0, 'one\ngood__one  Says one\n']);
-    expect(stderr).toMatch(/^deaf is late, after \d\.\d s: Waiting for deaf to /m);
+    expect(stderr).toMatch(/^deaf has not answered for \d\.\d s: Waiting for deaf to /m);
   });
 
   test('goes on after a command that has failed, and ends with 1', async () => {
@@ -77,13 +77,13 @@ describe('mcp-actors shell', () => {
       ...behind('one'),
     );
     expect([code, stdout]).toEqual([1, 'one\n']);
-    expect(stderr).toContain('There is no command "cal". Did you mean call?');
-    expect(stderr).toContain('There is no tool "oen". Did you mean one?');
+    expect(stderr).toContain('Unknown command "cal". Did you mean call?');
+    expect(stderr).toContain('Unknown tool "oen". Did you mean one?');
   });
 
   test('watches a tool until it is told otherwise', async () => {
     const { stdout } = await shell(['watch one', 'unwatch'], ...behind('one'));
-    expect(stdout).toBe('one\nNot watched any more: 1\n');
+    expect(stdout).toBe('one\nStopped watches: 1\n');
   });
 
   test.skipIf(process.platform === 'win32')('tells the doctor of its connections', async () => {

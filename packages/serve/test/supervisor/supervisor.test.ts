@@ -292,7 +292,8 @@ describe('the end of a supervisor', { timeout: 180_000 }, () => {
     const problem =
       /^mcp-actors: .* need.* the package @photostructure\/sqlite: run npm install \S+$/;
     const { error } = await server.request(1, 'initialize', {});
-    expect(error?.message).toMatch(/the package @photostructure\/sqlite: run npm install/);
+    const { message } = error as { readonly message: string };
+    expect(message).toMatch(/the package @photostructure\/sqlite: run npm install/);
     expect(await server.exit).toEqual({ code: 1, signal: null });
     expect(server.stderr.trim()).toMatch(problem);
   });
