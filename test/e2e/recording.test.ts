@@ -216,7 +216,7 @@ describe('mcp-actors replay', () => {
     [[repository], /^mcp-actors: .* must be a regular file/],
     [['/dev/zero'], /^mcp-actors: \/dev\/zero must be a regular file/],
     [[join(repository, 'package.json')], /^mcp-actors: .*package.json:1: this is not JSON/],
-    [['x.jsonl', 'directory'], /^mcp-actors: replay takes directories with --live-handlers alone/],
+    [['x.jsonl', 'directory'], /^mcp-actors: replay takes directories only with --live-handlers/],
     [['--inspct', 'x.jsonl'], /^mcp-actors: Unknown option --inspct/],
   ])('exits with 2 and a reason for %j', async (args, message) => {
     const { code, stdout, stderr } = await run(['replay', ...args]);

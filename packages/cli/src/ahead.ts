@@ -1,17 +1,17 @@
-/** Starts the server of `mcp-actors bridge -- COMMAND`, before the bridge itself is loaded. */
+/** Starts the server of `mcp-actors bridge -- COMMAND` before the bridge itself is loaded. */
 import { existsSync } from 'node:fs';
 import { prestart } from 'mcp-actors/internal';
 import { bridgeOptions, lockName } from './options/bridge-options.ts';
 import { optionsGiven, parseOptions } from './options/parse-options.ts';
 
-/** The options that do not decide whether the server is started, and which one. */
-const indifferent: ReadonlySet<string> = new Set(['era', 'log-level', 'retry']);
+/** Options that do not affect whether or how the server is started. */
+const irrelevantOptions: ReadonlySet<string> = new Set(['era', 'log-level', 'retry']);
 
 /**
- * Starts the server, unless something else might decide that it is not. What is wrong with the arguments or the
- * command is said by the bridge.
+ * Starts the server unless an option might prevent or change that. Leaves errors in the arguments
+ * or the command to the bridge.
  *
- * @param args those of `mcp-actors bridge`
+ * @param args arguments of `mcp-actors bridge`
  */
 export async function serverAhead(
   args: readonly string[],
@@ -23,7 +23,7 @@ export async function serverAhead(
     const line = { command: 'mcp-actors bridge', args: args.slice(0, at) };
     const { positionals } = parseOptions(bridgeOptions, line);
     const given = optionsGiven(bridgeOptions, line);
-    if (positionals.length > 0 || !given.every(({ name }) => indifferent.has(name)))
+    if (positionals.length > 0 || !given.every(({ name }) => irrelevantOptions.has(name)))
       return undefined;
   } catch {
     return undefined;

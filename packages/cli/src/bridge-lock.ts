@@ -1,4 +1,4 @@
-/** `mcp-actors bridge lock`: what servers and their tools are is written down, or compared with it. */
+/** `mcp-actors bridge lock`: writes the lock file of servers and tools, or compares it. */
 import { basename } from 'node:path';
 import { createInterface } from 'node:readline/promises';
 import { ProtocolError, connect } from 'mcp-actors/client';
@@ -18,18 +18,18 @@ import { optionsText } from './options/option.ts';
 import type { OptionTable } from './options/option.ts';
 import { commandOf, helpOption } from './options/parse-options.ts';
 
-/** The command's options; the documentation has them too. */
+/** Options of the command, also used to generate the documentation. */
 const bridgeLockOptions = {
   lock: {
     kind: 'text',
     placeholder: 'FILE',
-    help: 'The lock file. By default mcp-lock.json beside the file of servers, or in the current folder.',
+    help: 'Lock file. Default: mcp-lock.json next to the file of servers, or in the current directory.',
   },
   update: {
     kind: 'switch',
-    help: 'Show what differs, ask whether that is allowed, and write it.',
+    help: 'Show the differences, ask for consent, and write them.',
   },
-  yes: { kind: 'switch', help: 'With --update: allow it without a question, for scripts.' },
+  yes: { kind: 'switch', help: 'With --update: write without asking, for scripts.' },
   header: clientOptions.header,
   login: clientOptions.login,
   device: clientOptions.device,
@@ -45,18 +45,18 @@ const help = `Usage: mcp-actors bridge lock [options] FILE
        mcp-actors bridge lock [options] URL
        mcp-actors bridge lock [options] -- COMMAND [ARGUMENTS...]
 
-Connects to each server, and writes into mcp-lock.json what it is: its command or URL, its
-name and version, and digests of what its tools say of themselves. mcp-actors bridge then
-offers these tools and no others.
+Connects to each server and writes to mcp-lock.json its command or URL, its
+name and version, and digests of its tools' descriptions. From then on mcp-actors bridge
+offers only these tools.
 
-If there is a lock already, it shows what differs and writes nothing. With --update it
-asks, and writes.
+If the lock exists, it shows the differences and writes nothing. With --update it
+asks and writes.
 
 Options:
 ${optionsText(bridgeLockOptions)}
 
-Exit status: 0 if the lock is written or nothing differs, 1 if something differs and is not
-written or a server cannot be reached, 2 if the command was called wrongly, 130 after Ctrl-C.
+Exit status: 0 if the lock was written or is up to date, 1 if differences were not
+written or a server cannot be reached, 2 for a usage error, 130 after Ctrl-C.
 `;
 
 const name = 'mcp-actors bridge lock';
@@ -67,14 +67,14 @@ export const command = commandOf(
   async (called) => {
     const { values } = called;
     const target = readTarget(name, { ...called, values: { ...values, env: [] } });
-    if (target.rest.length > 0) throw new UsageError(`${name} takes one file, or one server`);
-    if (values.yes && !values.update) throw new UsageError('--yes is about --update: give both');
+    if (target.rest.length > 0) throw new UsageError(`${name} takes one file or one server`);
+    if (values.yes && !values.update) throw new UsageError('--yes needs --update');
     const file = lockFileOf(target, values.lock);
     const interruption = interruptible((code, signal) => void exitProcess(code, process, signal));
     try {
       const config = await configOf(target);
       await printConfigProblems(name, config);
-      if (config.faults.length > 0) throw new UsageError('A file with a fault is not locked');
+      if (config.faults.length > 0) throw new UsageError('A file with errors cannot be locked');
       hideSecretsOf(config);
       const before = await serversLock.readLockFile(file);
       const isLaunched = called.launched !== undefined;
@@ -96,7 +96,7 @@ export const command = commandOf(
   },
 );
 
-/** A server as it is now. */
+/** Current state of a server. */
 interface Seen {
   readonly now: serversLock.LockedServer;
   readonly tools: Parameters<typeof serversLock.lockServer>[2];
@@ -104,7 +104,7 @@ interface Seen {
 
 type Connecting = NonNullable<Parameters<typeof connect>[1]>;
 
-/** What a host may have. Some servers list certain tools only to hosts that have it. */
+/** All client capabilities. Some servers list certain tools only to hosts that declare them. */
 const everything = {
   elicitation: { form: {}, url: {} },
   sampling: { tools: {} },
@@ -112,9 +112,13 @@ const everything = {
 };
 
 const refuse = (method: string): Promise<never> =>
-  Promise.reject(new ProtocolError(-32601, `${method}: nobody answers while tools are listed`));
+  Promise.reject(new ProtocolError(-32601, `${method}: not answered while listing tools`));
 
-/** Connects to all servers. @throws one of them cannot be used: half a lock would hold back the rest */
+/**
+ * Connects to all servers.
+ *
+ * @throws if any fails, because a partial lock would block the tools of the others
+ */
 async function see(
   { servers }: HostsConfig,
   connecting: Connecting,
@@ -134,7 +138,7 @@ async function see(
     const lines = failed.map((error) =>
       textOfError(error instanceof Error ? error.message : error),
     );
-    throw new Error(`Nothing is written.\n${lines.join('\n')}`);
+    throw new Error(`Nothing was written.\n${lines.join('\n')}`);
   }
   return new Map(looked.flatMap((each) => (each.status === 'fulfilled' ? [each.value] : [])));
 }
@@ -155,7 +159,10 @@ async function seeOne(
   }
 }
 
-/** By servers. One that is not looked at now is gone only if the target is the whole file. */
+/**
+ * Differences by server. Locked servers that were not examined count as removed only if the target
+ * is the whole file.
+ */
 function differencesOf(
   before: serversLock.ServersLock | undefined,
   seen: ReadonlyMap<string, Seen>,
@@ -171,14 +178,18 @@ function differencesOf(
   return new Map(all.filter(([, differences]) => differences.length > 0));
 }
 
-/** What has been found out. */
+/** Comparison of the servers with the lock. */
 interface Findings {
   readonly before: serversLock.ServersLock | undefined;
   readonly found: ReturnType<typeof differencesOf>;
   readonly seen: ReadonlyMap<string, Seen>;
 }
 
-/** Shows what differs, and writes it if that is wanted. @returns the exit code */
+/**
+ * Prints the differences and writes them on request.
+ *
+ * @returns the exit code
+ */
 async function settle(
   file: string,
   { before, found, seen }: Findings,
@@ -200,7 +211,7 @@ async function settle(
   };
   if (!before) return await write();
   if (found.size === 0) {
-    await printMessages(name, `Nothing differs from ${shown}`);
+    await printMessages(name, `${shown} is up to date`);
     return 0;
   }
   for (const [server, differences] of found) {
@@ -211,25 +222,29 @@ async function settle(
     }
   }
   if (!update) {
-    await printMessages(name, `${shown} is as it was. Allow what differs with --update`);
+    await printMessages(name, `${shown} was not changed. Accept the differences with --update`);
     return 1;
   }
   if (yes || (await agrees(signal))) return await write();
-  await printMessages(name, `${shown} is as it was`);
+  await printMessages(name, `${shown} was not changed`);
   return 1;
 }
 
 const counted = (count: number, what: string) => `${count} ${what}${count === 1 ? '' : 's'}`;
 
-/** Asks the person at the terminal. @throws {UsageError} there is no terminal */
+/**
+ * Asks for consent at the terminal.
+ *
+ * @throws {UsageError} without a terminal
+ */
 async function agrees(signal: AbortSignal): Promise<boolean> {
   if (!process.stdin.isTTY || !process.stderr.isTTY) {
-    throw new UsageError('--update asks at a terminal, and there is none: allow it with --yes');
+    throw new UsageError('--update needs a terminal to ask at: use --yes to write without asking');
   }
   const lines = createInterface({ input: process.stdin, output: process.stderr });
   lines.on('SIGINT', () => process.emit('SIGINT', 'SIGINT'));
   try {
-    return /^y(es)?$/i.test(await lines.question('Allow this? y/N ', { signal }));
+    return /^y(es)?$/i.test(await lines.question('Accept these changes? [y/N] ', { signal }));
   } finally {
     lines.close();
   }

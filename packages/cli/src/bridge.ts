@@ -1,4 +1,7 @@
-/** `mcp-actors bridge`: any server, for hosts of every revision, over stdin and stdout or HTTP. */
+/**
+ * `mcp-actors bridge`: connects any server to hosts of every revision, over stdin and stdout or
+ * HTTP.
+ */
 import { defaultLimits, stdio } from 'mcp-actors';
 import type { Fact, McpServer, Report } from 'mcp-actors';
 import { bridge } from 'mcp-actors/bridge';
@@ -33,41 +36,41 @@ const help = `Usage: mcp-actors bridge [options] -- COMMAND [ARGUMENTS...]
        mcp-actors bridge [options] FILE
        mcp-actors bridge lock [options] FILE | URL | -- COMMAND
 
-Stands between an MCP host and any MCP server. The host may speak any revision, the server
-any other; one may use stdio, the other HTTP. A host launches it in place of the server:
+Connects an MCP host to any MCP server. They may use different protocol revisions and
+transports. A host launches it instead of the server:
 
   mcp-actors bridge -- npx -y @modelcontextprotocol/server-everything
   mcp-actors bridge https://example.com/mcp
   mcp-actors bridge --http 3000 -- node server.js
   mcp-actors bridge mcp.json
 
-The servers of a file are one server to the host: server__tool in one list. One that cannot be
-used costs the others nothing; the resource bridge://servers says what is wrong with it. The
-file is watched: what is changed in it begins, ends or begins anew, and sessions stay.
+The servers of a file appear as one server, with tools named server__tool. A broken server
+does not affect the others; the resource bridge://servers shows its problem. The
+file is watched: changed servers are started, stopped or restarted, and sessions stay open.
 
-Each session has a process of its own, which ends with it. The process inherits this one's
-environment, and what it writes to stderr goes to stderr.
+Each session has its own process, which ends with it. The process inherits this
+environment, and its stderr is passed on.
 
-mcp-actors bridge lock writes down what the servers and their tools are. From then on, a
-tool that has changed, was renamed or came new is not offered until you allow it with mcp-actors bridge lock
---update. mcp-actors bridge lock --help says more.
+mcp-actors bridge lock records the servers and their tools. From then on, changed, renamed
+and new tools are hidden until you accept them with mcp-actors bridge lock
+--update. See mcp-actors bridge lock --help.
 
 Options:
 ${optionsText(bridgeOptions)}
 
-Exit status: 0 once the host has gone or a signal has ended the session, 1 if the server
-could not be started or reached, 2 if the command was called wrongly.
+Exit status: 0 when the host disconnects or after a signal, 1 if the server
+could not be started or reached, 2 for a usage error.
 `;
 
 const name = 'mcp-actors bridge';
 
 /**
- * How many requests of a host are with a server that it has to itself: the server has bounds of its own. As many may wait for a server that
- * restarts.
+ * Maximum concurrent requests to a server that serves one host; the server has its own limits. As
+ * many may wait for a restarting server.
  */
 const maxPassed = 256;
 
-/** How long a host with a session and a stream may be quiet before it is pinged, over HTTP. */
+/** Time after which an idle host with an open stream is pinged, over HTTP. */
 const hostKeepaliveMs = 60_000;
 
 const serving = commandOf(
@@ -77,16 +80,14 @@ const serving = commandOf(
     const { values } = called;
     const target = readTarget(name, { ...called, values: { ...values, env: [] } });
     if (target.rest.length > 0) {
-      throw new UsageError(
-        `${name} takes one file, or one server; put the command of a server behind --`,
-      );
+      throw new UsageError(`${name} takes one file or one server; put a server's command after --`);
     }
     const flags = { ...noLimitFlags, limit: values.limit };
     const given = limitsIn(flags);
     const http = readHttpSettings({ ...values, chdir: false }, given.http);
-    // A host that is gone without a word would hold a process.
+    // Detect vanished hosts, which would keep a process alive.
     const asked = http ? { keepaliveIntervalMs: hostKeepaliveMs } : {};
-    // If a client gave up before its person has logged in, the next bridge would ask them anew.
+    // Outlast the login, because a client that times out would start another one.
     const patient = values.login ? { upstreamTimeoutMs: 2 * loginTimeoutMs } : {};
     const isLaunched = called.launched !== undefined;
     const passed = isLaunched && values.share === 'session' ? { maxRunning: maxPassed } : {};
@@ -153,7 +154,7 @@ export const command: Command = {
   },
 };
 
-/** @throws {UsageError} a lock is wanted, and there is none */
+/** @throws {UsageError} if a required lock is missing */
 async function trustIn(
   { trust, lock: given }: { readonly trust: string; readonly lock: string | undefined },
   file: string,
@@ -162,17 +163,19 @@ async function trustIn(
   const lock = await readLockFile(file);
   if (lock) return { lock, trust: trust === 'new' ? trust : 'locked' };
   if (trust === 'auto' && given === undefined) return {};
-  throw new UsageError(`There is no lock ${file}: write one with mcp-actors bridge lock`);
+  throw new UsageError(`Lock file ${file} does not exist: create it with mcp-actors bridge lock`);
 }
 
-/** @throws {UsageError} a rate has no pattern */
+/** @throws {UsageError} if a rate has no pattern */
 function policiesIn(values: {
   readonly [list in 'allow' | 'deny' | 'ask' | 'rate']: readonly string[];
 }): Pick<BridgeOptions, 'policies'> {
   const rates = values.rate.map((each) => {
     const at = each.lastIndexOf('=');
     if (at > 0) return [each.slice(0, at), each.slice(at + 1)] as const;
-    throw new UsageError(`--rate: ${JSON.stringify(each)} is not PATTERN=N/TIME, such as *=10/min`);
+    throw new UsageError(
+      `--rate must be PATTERN=N/TIME, such as *=10/min, got ${JSON.stringify(each)}`,
+    );
   });
   const { allow, deny, ask } = values;
   const policies: ToolPolicies = {
@@ -184,7 +187,7 @@ function policiesIn(values: {
   return Object.keys(policies).length === 0 ? {} : { policies };
 }
 
-/** What the options say of processes; what they do not say is taken from the file. */
+/** Process options from the command line. The file supplies the rest. */
 function sharingIn(values: {
   readonly share: string;
   readonly 'pool-size': number | undefined;
@@ -204,18 +207,20 @@ function sharingIn(values: {
 }
 
 /**
- * From how many tools on a host is given three.
+ * Number of tools from which a host gets search tools instead.
  *
- * @throws {UsageError} it is not a number
+ * @throws {UsageError} if it is not a number
  */
 function searchFrom(value: string | undefined): boolean | number {
   if (value === undefined) return false;
   if (value === '') return true;
   if (/^[1-9]\d{0,8}$/.test(value)) return Number(value);
-  throw new UsageError(`--search: ${JSON.stringify(value)} is no number of tools, such as 100`);
+  throw new UsageError(
+    `--search must be a number of tools, such as 100, got ${JSON.stringify(value)}`,
+  );
 }
 
-/** @throws {UsageError} there is no such server, or none at all */
+/** @throws {UsageError} if the server is unknown or there is none */
 function bridgeTo(
   config: HostsConfig,
   wanted: string | undefined,
@@ -225,7 +230,7 @@ function bridgeTo(
     server.kind === 'enabled' ? [each] : [],
   );
   if (wanted !== undefined && !names.includes(wanted)) throw unknownServer(wanted, names);
-  if (names.length === 0) throw new UsageError('There is no server');
+  if (names.length === 0) throw new UsageError('No usable server in the configuration');
   const only = wanted ?? (config.servers.size === 1 ? names[0] : undefined);
   try {
     return bridge(config, only === undefined ? options : { ...options, server: only });

@@ -1,4 +1,7 @@
-/** `mcp-actors check`: plays client sequences against any server and reports what does not hold. */
+/**
+ * `mcp-actors check`: plays client sequences against a server and reports violations of the
+ * specification.
+ */
 import { availableParallelism } from 'node:os';
 import {
   ServerStartError,
@@ -31,78 +34,78 @@ import { showProgress } from './progress.ts';
 
 const time = { kind: 'duration', bounds: { min: 1, max: 3_600_000 } } as const;
 
-/** The command's options; the documentation has them too. */
+/** Options of the command, also used to generate the documentation. */
 export const checkOptions = {
   url: {
     kind: 'text',
     placeholder: 'URL',
-    help: 'Check the server at this URL, over Streamable HTTP, instead of one that is started.',
+    help: 'Check the server at this URL over Streamable HTTP instead of starting one.',
   },
   header: {
     kind: 'texts',
     placeholder: 'NAME:VALUE',
-    help: 'Send this header with every request to the URL, such as a token; may be given more than once. It is never shown.',
+    help: 'Send this header, such as a token, with every request to the URL. Repeatable. Its value is never shown.',
   },
   call: {
     kind: 'texts',
     placeholder: 'TOOL[=JSON]',
-    help: 'A tool that may be called, with its arguments; may be given more than once. Without it no tool is called. The first should take a second or so, so that it can be cancelled while it runs.',
+    help: 'Tool to call, with arguments. Repeatable. Without this option no tool is called. The first tool should take about a second, so that a running call can be cancelled.',
   },
   revision: {
     kind: 'choice',
     choices: revisions,
     default: revisions[0] as string,
-    help: 'The revision of the protocol that the client asks for.',
+    help: 'Protocol revision that the client requests.',
   },
   json: { kind: 'switch', help: 'Print the report as JSON.' },
   progress: {
     kind: 'switch',
-    help: 'Show on stderr how far the check has come and about how long it still takes, also if that is not a terminal.',
+    help: 'Show progress and the estimated remaining time on stderr, even without a terminal.',
   },
   only: {
     kind: 'texts',
     placeholder: 'ID',
-    help: 'Look at this invariant and no other; may be given more than once. --list shows them.',
+    help: 'Check only this invariant. Repeatable. --list shows all.',
   },
   play: {
     kind: 'texts',
     placeholder: 'MOVES',
-    help: 'Play this sequence of moves instead of generated ones; may be given more than once. --list shows the moves.',
+    help: 'Play this sequence of moves instead of generated ones. Repeatable. --list shows all moves.',
   },
-  list: { kind: 'switch', help: 'Print the invariants and the moves.' },
+  list: { kind: 'switch', help: 'Print all invariants and moves.' },
   seed: {
     kind: 'count',
     bounds: { min: 0, max: 2 ** 31 - 1 },
     default: 1,
-    help: 'Settles the random walks: the same seed gives the same.',
+    help: 'Seed of the random walks. The same seed gives the same walks.',
   },
   walks: {
     kind: 'count',
     bounds: { min: 0, max: 100_000 },
     default: 20,
-    help: 'How many random walks are played after the sequences that cover every transition.',
+    help: 'Number of random walks to play after the sequences that cover every transition.',
   },
   jobs: {
     kind: 'count',
     bounds: { min: 1, max: 64 },
     default: undefined,
-    help: 'How many plays run at once, each with a server or, over HTTP, with a session of its own. Default: as many as there are processors; 1 with --url.',
+    help: 'Number of concurrent plays, each with its own server process or HTTP session. Default: the number of CPUs; 1 with --url.',
   },
-  timeout: { ...time, default: 5_000, help: 'How long an answer may take.' },
+  timeout: { ...time, default: 5_000, help: 'Timeout for an answer.' },
   'start-timeout': {
     ...time,
     default: 30_000,
-    help: 'How long the answer to initialize may take, from the start of the process or of the session.',
+    help: 'Timeout for the answer to initialize, from the start of the process or session.',
   },
   'end-timeout': {
     ...time,
     default: 5_000,
-    help: 'How long the server may take to end once its input has ended, or to end a session.',
+    help: 'Timeout for the server to exit after its stdin closes, or to end a session.',
   },
   quiet: {
     ...time,
     default: 200,
-    help: 'How long silence must last if there is no answer to wait for: with a server without pings, or for roots that are not asked for at once.',
+    help: 'Time without messages that counts as idle, if no answer is expected: for servers without ping or with delayed roots requests.',
   },
   help: helpOption,
 } as const satisfies OptionTable;
@@ -110,10 +113,10 @@ export const checkOptions = {
 const help = `Usage: mcp-actors check [options] -- COMMAND [ARGUMENTS...]
        mcp-actors check [options] --url URL
 
-Starts an MCP server over stdio, in whatever language it is written, again and again,
-or opens one session after the other at a URL; plays a client's moves against it in many
-orders; and prints which demands of the specification hold, which do not, with the
-shortest sequence that breaks them, and which could not be tried.
+Repeatedly starts an MCP server over stdio, in any language, or opens sessions
+at a URL; plays client moves against it in many
+orders; and prints which requirements of the specification hold, which are violated, with the
+shortest sequence that violates them, and which could not be tested.
 
   mcp-actors check -- node server.js
   mcp-actors check --call 'sleep={"seconds":1}' --call list_roots -- uvx my-server
@@ -122,9 +125,9 @@ shortest sequence that breaks them, and which could not be tried.
 Options:
 ${optionsText(checkOptions)}
 
-Exit status: 0 if no MUST is broken, 1 if one is, 2 if the command was called
-wrongly or the server could not be started or reached. Ctrl-C ends the check with what it has found
-so far, and the status 130; a second Ctrl-C ends it at once.
+Exit status: 0 if no MUST is violated, 1 if one is, 2 for a usage error or
+if the server could not be started or reached. Ctrl-C ends the check with the results
+so far and status 130; a second Ctrl-C exits at once.
 `;
 
 export const command: Command = {
@@ -153,7 +156,7 @@ export const command: Command = {
     const only = new Set(values.only.map(readInvariant));
     const sequences = values.play.map(readPlay);
     const roots = await makeRootsFolder();
-    // A second signal ends the servers as well.
+    // A second signal also kills the servers.
     const interruption = interruptible(
       (code) => void roots.remove().finally(() => process.exit(code)),
     );
@@ -187,29 +190,29 @@ export const command: Command = {
       await roots.remove();
     }
     const text = values.json ? `${printableJson(reportJson(report), 2)}\n` : reportText(report);
-    // A server may repeat the headers that are never shown.
+    // A server may echo secret headers.
     await print(process.stdout, withoutHidden(text));
-    // A session whose initialize is still to be answered is known only then.
+    // Late answers to initialize may open sessions that must be ended.
     await server.gone?.();
     return interruption.exitCode ?? (breaksMust(report) ? 1 : 0);
   },
 };
 
-/** What is checked. */
+/** Server to check. */
 interface Checked {
-  /** For people. */
+  /** Display name. */
   readonly name: string;
-  /** Whether it could not be started or not be reached. */
+  /** Verb for a failed start. */
   readonly failed: 'started' | 'reached';
   readonly launch: Launch;
-  /** Resolves once nothing of the plays is left at the server. */
+  /** Resolves when all sessions at the server have ended. */
   readonly gone?: () => Promise<unknown>;
   readonly transport: 'stdio' | 'http';
-  /** How many plays run at once by default. */
+  /** Default number of concurrent plays. */
   readonly jobs: number;
 }
 
-/** @param positionals the arguments before the `--`; none are allowed */
+/** @param positionals arguments before `--`; none are allowed */
 function startedServer(
   [executable, ...serverArgs]: readonly string[],
   positionals: readonly string[],
@@ -223,10 +226,10 @@ function startedServer(
   }
   if (/^https?:\/\//i.test(executable)) {
     throw new UsageError(
-      `check starts the command after --, and this is a URL: mcp-actors check --url ${withoutQuery(executable)}`,
+      `check needs a command after --, got a URL: mcp-actors check --url ${withoutQuery(executable)}`,
     );
   }
-  if (header.length > 0) throw new UsageError('--header goes with --url: stdio has no headers');
+  if (header.length > 0) throw new UsageError('--header needs --url');
   return {
     name: executable,
     failed: 'started',
@@ -236,7 +239,7 @@ function startedServer(
   };
 }
 
-/** @param others what else was to be checked */
+/** @param others conflicting arguments */
 function remoteServer(
   text: string,
   header: readonly string[],
@@ -248,20 +251,20 @@ function remoteServer(
     throw new UsageError(`check takes --url or a command, not both: ${others.join(' ')}`);
   }
   if (!hasStreamableHttp(revision)) {
-    throw new UsageError(`--url speaks Streamable HTTP, which revision ${revision} does not have`);
+    throw new UsageError(`--url needs Streamable HTTP, which revision ${revision} lacks`);
   }
   const url = readUrl(text);
   const headers = Object.fromEntries(header.map(readHeader));
   neverShow(secretsGiven({ url: url.href, headers }));
   const launch = launchHttp({ url, headers, revision, endMs });
   return {
-    // The query may contain a secret.
+    // Omits the query, which may contain a secret.
     name: `${url.origin}${url.pathname}`,
     failed: 'reached',
     launch,
     gone: launch.gone,
     transport: 'http',
-    // The server may belong to someone else.
+    // Be gentle: the server may belong to someone else.
     jobs: 1,
   };
 }
@@ -269,7 +272,7 @@ function remoteServer(
 function readUrl(text: string): URL {
   const url = URL.canParse(text) ? new URL(text) : undefined;
   if (url?.protocol !== 'http:' && url?.protocol !== 'https:') {
-    throw new UsageError(`--url: ${JSON.stringify(text)} is no URL of http or https`);
+    throw new UsageError(`--url must be an http or https URL, got ${JSON.stringify(text)}`);
   }
   if (url.username !== '' || url.password !== '') {
     throw new UsageError('--url: credentials belong in --header, not in the URL');
@@ -277,15 +280,17 @@ function readUrl(text: string): URL {
   return url;
 }
 
-/** The messages do not repeat what was written: it may be a secret. */
+/** Parses a header. Messages omit the text, which may be a secret. */
 function readHeader(text: string): readonly [string, string] {
   const [, name = '', value = ''] = /^([^:]*):(.*)$/s.exec(text) ?? [];
   const trimmed = value.trim();
   if (!/^[\w!#$%&'*+.^`|~-]+$/.test(name) || trimmed === '') {
-    throw new UsageError('--header: write NAME:VALUE, as in "Authorization: Bearer …"');
+    throw new UsageError('--header must be NAME:VALUE, as in "Authorization: Bearer …"');
   }
   if (!/^[\t\x20-\x7e]+$/.test(trimmed)) {
-    throw new UsageError(`--header ${name}: the value has characters that no header may have`);
+    throw new UsageError(
+      `--header ${name}: the value must not contain control or non-ASCII characters`,
+    );
   }
   return [name.toLowerCase(), trimmed];
 }
@@ -293,27 +298,31 @@ function readHeader(text: string): readonly [string, string] {
 function readCall(text: string): readonly [string, JsonObject] {
   const [, tool = '', json = '{}'] = /^([^=]+)(?:=(.*))?$/s.exec(text) ?? [];
   if (tool === '' || /\s/.test(tool)) {
-    throw new UsageError(`--call: ${JSON.stringify(text)} names no tool; write TOOL or TOOL=JSON`);
+    throw new UsageError(`--call must be TOOL or TOOL=JSON, got ${JSON.stringify(text)}`);
   }
   let value: unknown;
   try {
     value = JSON.parse(json);
   } catch (error) {
-    throw new UsageError(`--call ${tool}: ${json} is not JSON: ${(error as Error).message}`, {
-      cause: error,
-    });
+    throw new UsageError(
+      `--call ${tool}: arguments must be valid JSON, got ${json}: ${(error as Error).message}`,
+      {
+        cause: error,
+      },
+    );
   }
-  if (!isJsonObject(value)) throw new UsageError(`--call ${tool}: ${json} is not a JSON object`);
+  if (!isJsonObject(value))
+    throw new UsageError(`--call ${tool}: arguments must be a JSON object, got ${json}`);
   return [tool, value];
 }
 
-/** Of every revision. */
+/** Invariants of all revisions. */
 const allInvariants = [...invariants, ...statelessInvariants, ...onlyOverHttp];
 
 function readInvariant(id: string): string {
   if (allInvariants.some((invariant) => invariant.id === id)) return id;
   throw new UsageError(
-    `--only: there is no invariant ${JSON.stringify(id)}; mcp-actors check --list shows them`,
+    `--only: unknown invariant ${JSON.stringify(id)}; see mcp-actors check --list`,
   );
 }
 
@@ -321,7 +330,7 @@ function readPlay(text: string): MoveSequence {
   const read = parseSequence(text);
   if ('moves' in read) return read.moves;
   throw new UsageError(
-    `--play: there is no move ${JSON.stringify(read.unknown)}; mcp-actors check --list shows them`,
+    `--play: unknown move ${JSON.stringify(read.unknown)}; see mcp-actors check --list`,
   );
 }
 

@@ -9,12 +9,12 @@ if (major < 20 || (major === 20 && minor < 19)) {
   process.exit(1);
 }
 keepCompiled();
-// Only what is loaded after that comes from the cache.
+// The cache applies only to modules loaded from here on.
 const [, , command, ...args] = process.argv;
 const isDurable = process.argv.some((text) => /^--durable(?:=|$)/.test(text));
-// A process that only holds its host's pipe is small.
+// A supervisor must stay small, so it loads nothing else.
 if (isDurable) await (await import('./hold-pipe.ts')).superviseServer(process.argv.slice(2));
-// A bridge's server starts while the rest is loaded.
+// Start the bridge's server while the rest is loading.
 const ahead =
   command === 'bridge' ? await (await import('./ahead.ts')).serverAhead(args) : undefined;
 const { main } = await import('./main.ts');

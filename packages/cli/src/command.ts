@@ -1,19 +1,17 @@
-/**
- * What all commands share: their interface, names, printing, usage errors, the package's version.
- */
+/** Shared by all commands: interface, names, printing, usage errors, package version. */
 import { printable } from 'mcp-actors/internal';
 import type { prestart } from 'mcp-actors/internal';
 
-/** What a command's module exports as `command`. */
+/** Export `command` of a command's module. */
 export interface Command {
   /**
    * Runs the command.
    *
-   * @param args the arguments after the command's name; the command handles `--help` itself
-   * @param script the module that the process was started with, as `import.meta.url`
-   * @param ahead the server that was started before this was loaded
-   * @returns the process's exit code
-   * @throws {UsageError} the arguments are wrong; the process then ends with 2
+   * @param args arguments after the command's name; the command handles `--help` itself
+   * @param script entry module of the process, as `import.meta.url`
+   * @param ahead server started before this module was loaded
+   * @returns the exit code
+   * @throws {UsageError} if the arguments are invalid; the process then exits with 2
    */
   run(args: readonly string[], script: string, ahead?: prestart.Prestarted): Promise<number>;
 }
@@ -51,32 +49,32 @@ export function isCommandName(name: string | undefined): name is CommandName {
   return commandNames.some((each) => each === name);
 }
 
-/** The command was called wrongly. The message goes to stderr, and the process exits with 2. */
+/** Invalid command line. The message goes to stderr, and the process exits with 2. */
 export class UsageError extends Error {
   override readonly name = 'UsageError';
 }
 
-/** Why an address cannot be listened on, as the library says it; undefined for any other error. */
+/** Message of the library's error for an unusable address; undefined for other errors. */
 export function addressFault(error: unknown): string | undefined {
   return error instanceof Error && error.name === 'AddressError' ? error.message : undefined;
 }
 
 const hidden = new Set<string>();
 
-/** From now on nothing that this process writes to stderr shows one of these texts. */
+/** Registers secrets that are removed from all output to stderr. */
 export function neverShow(secrets: Iterable<string>): void {
   for (const secret of secrets) hidden.add(secret);
 }
 
-/** The text without what is never shown. */
+/** Removes registered secrets from a text. */
 export function withoutHidden(text: string): string {
   return [...hidden].reduce((clean, secret) => clean.replaceAll(secret, '[redacted]'), text);
 }
 
 /**
- * Resolves once the text is written or the stream has failed. On a terminal, control and direction
- * characters in any text are replaced by their numbers. A pipe or a file gets every byte. Hidden
- * secrets are never written to stderr.
+ * Writes a text. Resolves when it is written or the stream has failed. On a terminal, control and
+ * direction characters are escaped; pipes and files get every byte. Registered secrets are never
+ * written to stderr.
  */
 export function print(stream: NodeJS.WriteStream, text: string): Promise<void> {
   return new Promise((resolve) => {
@@ -84,14 +82,14 @@ export function print(stream: NodeJS.WriteStream, text: string): Promise<void> {
     stream.once('error', failed);
     const shown = stream === process.stderr ? withoutHidden(text) : text;
     stream.write(stream.isTTY ? printedLines(shown) : shown, (error) => {
-      // A stream that fails also emits an error event, which has no other listener.
+      // A failing stream also emits an error event, which needs a listener.
       if (!error) stream.off('error', failed);
       resolve();
     });
   });
 }
 
-/** A text of several lines, each without what a terminal would obey. */
+/** Escapes control characters in each line. */
 function printedLines(text: string): string {
   const lines = text.split(/\r?\n/);
   return lines.map((line) => printable(line, Infinity)).join('\n');

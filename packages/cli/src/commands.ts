@@ -1,14 +1,12 @@
-/**
- * The commands besides `serve`. Each is loaded on demand, so that none delays the server's start.
- */
+/** Commands other than `serve`, loaded on demand to keep the server's start fast. */
 import type { Command, CommandName } from './command.ts';
 
 interface CommandEntry {
-  /** What follows the name in the usage. */
+  /** Usage after the name. */
   readonly usage: string;
-  /** One line, for the help text. */
+  /** One-line summary for the help text. */
   readonly summary: string;
-  /** The command whose summary names it: the first help text has one screen. */
+  /** Command whose summary mentions this one, to keep the help text on one screen. */
   readonly besides?: CommandName;
   load(): Promise<{ readonly command: Command }>;
 }
@@ -16,12 +14,12 @@ interface CommandEntry {
 export const commands: { readonly [name in CommandName]: CommandEntry } = {
   bridge: {
     usage: '[options] -- COMMAND',
-    summary: 'Stand between any MCP host and any MCP server.',
+    summary: 'Connect any MCP host to any MCP server.',
     load: () => import('./bridge.ts'),
   },
   call: {
     usage: 'FILE SERVER__TOOL [ARGUMENTS]',
-    summary: 'Call a tool of any MCP server; the result goes to stdout.',
+    summary: 'Call a tool of any MCP server and print the result.',
     load: () => import('./client/call.ts'),
   },
   check: {
@@ -36,49 +34,49 @@ export const commands: { readonly [name in CommandName]: CommandEntry } = {
   },
   dev: {
     usage: '[options] FILE',
-    summary: 'Serve a module of your own, and its newest code after each save.',
+    summary: 'Serve your own module and reload its code after each save.',
     load: () => import('./dev/dev.ts'),
   },
   diagram: {
     usage: '[NAME]',
-    summary: "Print a machine's chart.",
+    summary: "Print a state machine's chart.",
     load: () => import('./diagram.ts'),
   },
   doctor: {
     usage: '[PID...]',
-    summary: 'Say what running servers wait for.',
+    summary: 'Show what running servers wait for.',
     load: () => import('./doctor/doctor.ts'),
   },
   init: {
     usage: 'DIRECTORY',
-    summary: 'Write a small server of your own in TypeScript, with its tests.',
+    summary: 'Create a small TypeScript server with tests.',
     load: () => import('./init.ts'),
   },
   login: {
     usage: '[options] URL',
-    summary: 'Log in at an MCP server; logins lists your logins, logout ends one.',
+    summary: 'Log in to an MCP server; logins lists your logins, logout ends one.',
     load: async () => ({ command: (await import('./client/login.ts')).login }),
   },
   logins: {
     usage: '[options]',
-    summary: 'List the logins, and until when each is valid.',
+    summary: 'List your logins and their expiry.',
     besides: 'login',
     load: async () => ({ command: (await import('./client/login.ts')).list }),
   },
   logout: {
     usage: '[options] URL',
-    summary: 'End a login.',
+    summary: 'Log out.',
     besides: 'login',
     load: async () => ({ command: (await import('./client/login.ts')).logout }),
   },
   replay: {
     usage: 'FILE [DIRECTORIES...]',
-    summary: 'Play a recording again, and say where the session does something else.',
+    summary: 'Replay a recorded session and report the first difference.',
     load: () => import('./replay.ts'),
   },
   shell: {
     usage: 'FILE',
-    summary: 'Connect to MCP servers, and take commands for them.',
+    summary: 'Connect to MCP servers and run commands interactively.',
     load: () => import('./client/shell.ts'),
   },
   tasks: {

@@ -1,8 +1,8 @@
 /**
- * Lets Node keep the compiled code of the command, so that the next start compiles nothing.
+ * Enables Node's compile cache, so that the next start compiles nothing.
  *
- * Node runs what is in the cache. Its default folder is in the system's temporary one, which others
- * can write to; only the user can write to the user's cache folder.
+ * Node executes the cache's contents. Its default location in the temporary directory may be
+ * writable by others; the user's cache directory is not.
  *
  * @see https://nodejs.org/api/module.html#module-compile-cache
  */
@@ -10,7 +10,7 @@ import * as ownModule from 'node:module';
 import { homedir } from 'node:os';
 import { isAbsolute, join } from 'node:path';
 
-/** `node:module`: its types are those of the oldest supported Node. */
+/** `node:module`, whose types here are those of the oldest supported Node. */
 type NodeModule = Partial<typeof ownModule> & {
   enableCompileCache?(folder: string): unknown;
 };
@@ -22,11 +22,11 @@ interface HostSystem {
 }
 
 /**
- * Turns the cache on for all modules loaded from now on, if Node has one (22.8 and newer). If the
- * folder cannot be written, Node compiles as before. `NODE_DISABLE_COMPILE_CACHE=1` turns the cache
- * off, and `NODE_COMPILE_CACHE` names another folder.
+ * Enables the cache for all modules loaded afterwards, if Node has one (22.8 and newer). If the
+ * directory is not writable, Node compiles as usual. `NODE_DISABLE_COMPILE_CACHE=1` disables the
+ * cache, and `NODE_COMPILE_CACHE` names another directory.
  *
- * @param nodeModule `node:module` of the Node that runs this
+ * @param nodeModule `node:module` of the running Node
  */
 export function keepCompiled(
   system: HostSystem = { env: process.env, platform: process.platform, home: homedir },
@@ -44,7 +44,7 @@ function cacheFolder({ env, platform, home }: HostSystem): string | undefined {
   try {
     return platform === 'darwin' ? join(home(), 'Library', 'Caches') : join(home(), '.cache');
   } catch {
-    // A user unknown to the system has no home.
+    // The home directory of an unknown user is undefined.
     return undefined;
   }
 }

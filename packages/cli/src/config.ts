@@ -1,6 +1,6 @@
 /**
- * `mcp-actors config`: the configuration with which hosts launch the server, printed, or written
- * into their own files.
+ * `mcp-actors config`: prints the configuration with which hosts launch the server, or writes it
+ * into their files.
  */
 import { homedir } from 'node:os';
 import { dirname, resolve } from 'node:path';
@@ -9,7 +9,7 @@ import { printableLines } from 'mcp-actors/internal';
 import { workspaceServer } from '@mcp-actors/workspace-server';
 import { UsageError, packageVersion, print } from './command.ts';
 import type { Command } from './command.ts';
-import { checkDirectories, refuseMistyped, workingDirectory } from './directories.ts';
+import { checkDirectories, rejectMistyped, workingDirectory } from './directories.ts';
 import {
   greeting,
   hostBlock,
@@ -37,16 +37,16 @@ import { optionsGiven, parseOptions, switchIn } from './options/parse-options.ts
 import type { GivenOption } from './options/parse-options.ts';
 import { limitsIn, options as serveOptions } from './options/serve-options.ts';
 
-/** What is done with the hosts' own files; without any of them the configuration is printed. */
+/** Operations on host files. Without any, the configuration is printed. */
 const fileOptions = {
   write: {
     kind: 'switch',
-    help: "Put the server into the host's own file. What is there stays, comments included; the difference is shown, and you are asked.",
+    help: "Add the server to the host's own file, preserving everything else including comments. Shows the difference and asks first.",
   },
-  remove: { kind: 'switch', help: "Take it out of the host's own file again, in the same way." },
+  remove: { kind: 'switch', help: "Remove it from the host's own file, in the same way." },
   check: {
     kind: 'switch',
-    help: 'Say which hosts on this machine have it in their files, and start it as it is written there. With a HOST, look only at that.',
+    help: 'Show which hosts on this machine have it in their files, and test that it starts. With a HOST, check only that one.',
   },
 } as const satisfies OptionTable;
 
@@ -55,15 +55,15 @@ const ownOptions = {
   yes: {
     kind: 'switch',
     short: 'y',
-    help: 'With --write and --remove: do not ask. It is needed where there is no terminal.',
+    help: 'With --write and --remove: do not ask. Required without a terminal.',
   },
   local: {
     kind: 'switch',
-    help: 'Launch this copy by its absolute path, with this Node, instead of by npx. It breaks if either moves. So it is in a checkout, unless --npx is given.',
+    help: 'Launch this copy by absolute path with this Node instead of npx. Breaks if either is moved. Default in a checkout.',
   },
   npx: {
     kind: 'switch',
-    help: 'Launch the package of the registry by npx.',
+    help: 'Launch the published package with npx.',
   },
   help: { kind: 'switch', short: 'h', help: 'Print this text.' },
 } as const satisfies OptionTable;
@@ -81,10 +81,10 @@ serves nothing. With a HOST, stdout gets the text to paste and nothing else; wit
 
   mcp-actors config vscode > .vscode/mcp.json
 
---write changes the file in which the host keeps the servers of all your projects. It is
-replaced in one step, and a copy of it as it was stays beside it.
+--write changes the host's user-level file. The file is
+replaced atomically, and a backup stays next to it.
 
-The hosts: ${hostNames.join(', ')}.
+Hosts: ${hostNames.join(', ')}.
 
 Without directories it names MCP_PROJECT_PATH, or the directory that it is started in.
 All options of the server are taken too: mcp-actors help workspace lists them.
@@ -92,8 +92,8 @@ All options of the server are taken too: mcp-actors help workspace lists them.
 Options:
 ${optionsText(ownOptions)}
 
-Exit status of --write and --remove: 0 if the file is as wanted, 1 if you have said no, 2 if it
-cannot be changed. Of --check: 0 if a host has the server and it starts wherever it is written,
+Exit status of --write and --remove: 0 on success, 1 if you declined, 2 if the file
+cannot be changed. Of --check: 0 if at least one host has the server and every configured one starts,
 else 1.
 `;
 
@@ -108,18 +108,18 @@ export const command: Command = {
     const { values, positionals } = parseOptions(options, line);
     const [first, ...rest] = positionals;
     const host = isHostName(first) ? first : undefined;
-    const wish = wishIn(values);
+    const wish = fileOperation(values);
     if (wish === 'check') return await check(host, positionals);
     if (wish === 'remove') {
       if (rest.length > 0)
-        throw new UsageError(`--remove takes only a host, not ${rest.join(' ')}`);
+        throw new UsageError(`--remove takes only a host, got also ${rest.join(' ')}`);
       return await remove(fileOf('remove', host, first), values.yes);
     }
     const written = wish === 'write' ? fileOf('write', host, first) : undefined;
     const directories = host === undefined ? positionals : rest;
     const given = optionsGiven(options, line).filter(({ name }) => !(name in ownOptions));
     const cwd = workingDirectory();
-    if (host === undefined) refuseMistyped(directories, cwd, { what: 'a host', known: hostNames });
+    if (host === undefined) rejectMistyped(directories, cwd, { what: 'a host', known: hostNames });
     const { usable, faults } = checkDirectories(directories, cwd);
     const served = await servedArguments(given, usable);
     const isLocal = values.local || (!values.npx && !isInstalled(script));
@@ -130,7 +130,7 @@ export const command: Command = {
       const line = [launch.command, ...launch.args].map(quotedForShell).join(' ');
       await print(
         process.stderr,
-        `mcp-actors: Hosts reach it at this URL, and do not start it. Start it by: ${line}\n`,
+        `mcp-actors: Hosts do not start an HTTP server. Start it with: ${line}\n`,
       );
     }
     for (const problem of [...faults, ...served.warnings]) {
@@ -145,15 +145,21 @@ export const command: Command = {
   },
 };
 
-type FileWish = keyof typeof fileOptions;
+type FileOperation = keyof typeof fileOptions;
 
-/** What is wanted of the hosts' files; undefined if nothing is. @throws {UsageError} more than one thing */
-function wishIn(values: { readonly [name in FileWish | 'yes']: boolean }): FileWish | undefined {
-  const wishes = (Object.keys(fileOptions) as FileWish[]).filter((name) => values[name]);
+/**
+ * Requested operation on host files; undefined for none.
+ *
+ * @throws {UsageError} if there are several
+ */
+function fileOperation(values: { readonly [name in FileOperation | 'yes']: boolean }):
+  | FileOperation
+  | undefined {
+  const wishes = (Object.keys(fileOptions) as FileOperation[]).filter((name) => values[name]);
   const [wish, another] = wishes;
-  if (another) throw new UsageError(`Give one of --${wish} and --${another}`);
+  if (another) throw new UsageError(`--${wish} and --${another} exclude each other`);
   if (values.yes && (wish === undefined || wish === 'check')) {
-    throw new UsageError('--yes goes with --write and --remove: nothing else is asked');
+    throw new UsageError('--yes needs --write or --remove');
   }
   return wish;
 }
@@ -168,16 +174,20 @@ const machine = () => ({
   platform: process.platform,
 });
 
-/** @throws {UsageError} no host is named, or one without a file */
-function fileOf(wish: FileWish, host: HostName | undefined, first: string | undefined): ChosenFile {
+/** @throws {UsageError} if no host is named, or the host has no file */
+function fileOf(
+  wish: FileOperation,
+  host: HostName | undefined,
+  first: string | undefined,
+): ChosenFile {
   if (host !== undefined && hasFile(host)) return { host, ...hostFile(host, machine()) };
   const why =
     host !== undefined
-      ? `${host} is a form that several hosts share, without a file`
+      ? `${host} is a format shared by several hosts, without a file`
       : first === undefined
-        ? 'no host is named'
-        : `${JSON.stringify(first)} is not a host`;
-  throw new UsageError(`--${wish}: ${why}. Name one of ${hostsWithFiles.join(', ')}`);
+        ? 'a host is required'
+        : `unknown host ${JSON.stringify(first)}`;
+  throw new UsageError(`--${wish}: ${why}. Hosts: ${hostsWithFiles.join(', ')}`);
 }
 
 async function write(
@@ -189,14 +199,11 @@ async function write(
   const { path, entry } = hostEntry(host, server);
   const text = await namingFile(file, () => format.write(found.text, path, entry));
   if (text === found.text) {
-    await print(process.stdout, `${title} has it already: ${file}\n`);
+    await print(process.stdout, `Already configured in ${title}: ${file}\n`);
     return 0;
   }
   if (!(await offerChange(found, text, isAgreed))) return 1;
-  await print(
-    process.stdout,
-    `${title} starts it from now on; one that runs may have to be restarted.\n`,
-  );
+  await print(process.stdout, `${title} will start it from now on. Restart it if it is running.\n`);
   return 0;
 }
 
@@ -210,14 +217,14 @@ async function remove(
     found.text.trim() !== '' &&
     (await namingFile(file, () => format.read(found.text, path))) !== undefined;
   if (!isThere) {
-    await print(process.stdout, `${title} does not have it: ${file}\n`);
+    await print(process.stdout, `Not configured in ${title}: ${file}\n`);
     return 0;
   }
   const text = await namingFile(file, () => format.remove(found.text, path));
   return (await offerChange(found, text, isAgreed)) ? 0 : 1;
 }
 
-/** Where the server is in a host's file, however it is launched. */
+/** Path of the server's entry in a host's file. */
 const entryPath = (host: HostWithFile) => hostEntry(host, { name: ownServerName, url: '' });
 
 async function check(host: HostName | undefined, positionals: readonly string[]): Promise<number> {
@@ -239,11 +246,11 @@ async function check(host: HostName | undefined, positionals: readonly string[])
 }
 
 /**
- * The greeting for a person who starts the server in a terminal.
+ * Message for a user who starts the server in a terminal.
  *
  * @param script the command's module, as `import.meta.url`
- * @param args the process's arguments
- * @param directories those of `args`, absolute
+ * @param args arguments of the process
+ * @param directories absolute directories in `args`
  */
 export async function terminalGreeting(
   script: string,
@@ -258,33 +265,37 @@ export async function terminalGreeting(
   return greeting(allHosts(launch, isLocal) + warnings);
 }
 
-/** The URL for hosts on this machine. @throws {UsageError} it is not known */
+/**
+ * URL for hosts on this machine.
+ *
+ * @throws {UsageError} if the port is not fixed
+ */
 function urlOf(
   { host = '127.0.0.1', port }: Pick<HttpSettings, 'host' | 'port'>,
   audience: string | undefined,
 ): string {
   if (audience !== undefined) return audience;
-  if (port === 0) throw new UsageError('--http: hosts need a port, and 0 takes any: name one');
+  if (port === 0) throw new UsageError('--http must name a fixed port for hosts, got 0');
   const address = host === '0.0.0.0' || host === '::' ? '127.0.0.1' : host;
   return `http://${address.includes(':') ? `[${address}]` : address}:${port}/mcp`;
 }
 
 function allHosts(server: OfferedServer, isLocal: boolean): string {
   const hint = isLocal
-    ? 'This launches the copy that you run. Once the registry has the package, mcp-actors config --npx\nprints what takes it from there.'
-    : 'npx takes mcp-actors from the registry; mcp-actors config --local launches this copy instead.';
+    ? 'This launches the running copy. mcp-actors config --npx prints a configuration for the\npublished package.'
+    : 'npx runs the published package; mcp-actors config --local launches this copy instead.';
   return `${hostConfiguration(server)}${'url' in server ? '' : `\n${hint}`}
-The client's roots choose within the directories; with --follow-roots they replace them.
+The client's roots select among the directories; with --follow-roots they replace them.
 `;
 }
 
 interface ServedArguments {
   readonly args: readonly string[];
-  /** Why no directory is named, for a person; empty if one is. */
+  /** Reason for the missing directory, for people; empty if one is named. */
   readonly warnings: readonly string[];
 }
 
-/** The arguments that make a process do the same, wherever a host starts it. */
+/** Arguments that have the same effect in any working directory. */
 async function servedArguments(
   given: readonly GivenOption[],
   directories: readonly string[],
@@ -304,12 +315,12 @@ async function servedArguments(
   return {
     args: written,
     warnings: [
-      `No directory is named, so a client without roots gets none: ${why}. Give one after the options.`,
+      `No directory is configured, so clients without roots get none: ${why}. Add one after the options.`,
     ],
   };
 }
 
-/** A file is written by its absolute path, since the host starts the server elsewhere. */
+/** Makes file paths absolute, because hosts start the server in another directory. */
 function writtenOption(name: string, value: string | true, cwd: string): string {
   if (value === true || value === '') return `--${name}`;
   if (name === 'log-file') return `--log-file=${resolve(cwd, value)}`;
@@ -317,7 +328,7 @@ function writtenOption(name: string, value: string | true, cwd: string): string 
   return `--${name}=${value}`;
 }
 
-/** A host starts the server again and again, and a recording takes a new file each time. */
+/** Uses the directory, because each start by a host needs a new recording file. */
 function recordingFolder(path: string): string {
   const isFolder = statSync(path, { throwIfNoEntry: false })?.isDirectory() ?? false;
   return isFolder ? path : dirname(path);

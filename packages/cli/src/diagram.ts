@@ -1,4 +1,4 @@
-/** `mcp-actors diagram`: the charts of the machines, drawn from their code. */
+/** `mcp-actors diagram`: prints charts of state machines, generated from their code. */
 import { writeFile } from 'node:fs/promises';
 import { UsageError, print } from './command.ts';
 import { machineDefinition, mermaidDiagram, svgDiagram } from '@mcp-actors/inspector/diagrams';
@@ -9,7 +9,7 @@ import { optionsText } from './options/option.ts';
 import type { OptionTable } from './options/option.ts';
 import { commandOf, helpOption } from './options/parse-options.ts';
 
-/** Each text ends with a line feed. */
+/** Output formats. Each text ends with a line feed. */
 const formats: { readonly [format: string]: (machine: DrawnMachine) => string } = {
   mermaid: mermaidDiagram,
   svg: svgDiagram,
@@ -21,12 +21,12 @@ export const diagramOptions = {
     kind: 'choice',
     choices: Object.keys(formats),
     default: 'mermaid',
-    help: "Text for Mermaid, a picture, or a machine config that XState's createMachine takes.",
+    help: "Mermaid text, an SVG picture, or a JSON machine config for XState's createMachine.",
   },
   output: {
     kind: 'text',
     placeholder: 'FILE',
-    help: 'Write it to this file, over what is there, instead of stdout.',
+    help: 'Write to this file, overwriting it, instead of stdout.',
   },
   help: helpOption,
 } as const satisfies OptionTable;
@@ -36,12 +36,12 @@ const names = Object.keys(charts).join(', ');
 const help = `Usage: mcp-actors diagram [options] [NAME]
        mcp-actors diagram [options] FILE [NAME]
 
-Prints the chart of a machine, drawn from its code: ${names}.
-Without a name, the session's.
+Prints the chart of a state machine, generated from its code: ${names}.
+Default: session.
 
-With a FILE, a module of yours, a machine of that: a tool that is one, by the tool's
-name, or a machine that it exports, by its id. The module is loaded, so what stands
-in it is run; its server does not serve. NAME may be left out if there is one machine.
+With a FILE, your own module, prints one of its machines: that of a machine tool, by the tool's
+name, or an exported machine, by its id. The module is loaded, so its top-level code
+runs; its server does not serve. NAME may be omitted if there is only one machine.
 
 Options:
 ${optionsText(diagramOptions)}
@@ -68,16 +68,16 @@ async function chartIn([
   second,
   ...more
 ]: readonly string[]): Promise<DrawnMachine> {
-  // None of the built-in machines has such a name.
+  // Built-in names contain none of these characters.
   const isFile = /[./\\]/.test(first);
   const extra = isFile ? more.length : more.length + (second === undefined ? 0 : 1);
   if (extra > 0) {
     const takes = isFile ? 'a file and one name' : 'one name';
-    throw new UsageError(`diagram takes ${takes}, these are ${extra + (isFile ? 2 : 1)}`);
+    throw new UsageError(`diagram takes ${takes}, got ${extra + (isFile ? 2 : 1)} arguments`);
   }
   if (isFile) return named(await machinesIn(first), second, first);
   if (Object.hasOwn(charts, first)) return charts[first as keyof typeof charts];
-  throw new UsageError(`There is no machine ${quoted(first)}; there are ${names}`);
+  throw new UsageError(`Unknown machine ${quoted(first)}; known: ${names}`);
 }
 
 function named(
@@ -92,7 +92,7 @@ function named(
   throw new UsageError(
     name === undefined
       ? `${quoted(file)} has several machines; name one: ${known}`
-      : `There is no machine ${quoted(name)} in ${quoted(file)}; there are ${known}`,
+      : `Unknown machine ${quoted(name)} in ${quoted(file)}; known: ${known}`,
   );
 }
 
@@ -101,7 +101,7 @@ async function write(path: string, text: string): Promise<void> {
     await writeFile(path, text);
   } catch (error) {
     throw new UsageError(
-      `--output: ${JSON.stringify(path)} cannot be written to: ${(error as Error).message}`,
+      `--output: ${JSON.stringify(path)} cannot be written: ${(error as Error).message}`,
       { cause: error },
     );
   }

@@ -1,13 +1,13 @@
-/** The directories on the command line. */
+/** Directories on the command line. */
 import { accessSync, constants, statSync } from 'node:fs';
 import { resolve } from 'node:path';
 import { UsageError } from './command.ts';
 import { closestMatch } from 'mcp-actors/internal';
 
 /**
- * The directory that the command was started in.
+ * Working directory of the command.
  *
- * @throws {UsageError} it has been removed or cannot be read
+ * @throws {UsageError} if it was removed or is unreadable
  */
 export function workingDirectory(): string {
   try {
@@ -15,30 +15,30 @@ export function workingDirectory(): string {
   } catch (error) {
     const reason = (error as Error).message;
     throw new UsageError(
-      `The directory that this was started in cannot be used (${reason}); start it in one that exists`,
+      `The working directory cannot be used (${reason}); start the command in an existing one`,
       { cause: error },
     );
   }
 }
 
-/** The directories that were given, read once. */
+/** Directories from the command line. */
 export interface GivenDirectories {
-  /** Absolute, in the order given. One that cannot be used now may become usable later. */
+  /** Absolute paths in the given order. An unusable one may become usable later. */
   readonly all: readonly string[];
-  /** Those of `all` that can be used now. */
+  /** Directories of `all` that are usable now. */
   readonly usable: readonly string[];
-  /** Why each of the others cannot be used, and what to do. */
+  /** Problems of the others, with advice. */
   readonly faults: readonly string[];
 }
 
 /**
- * Makes the paths absolute and checks that each is a directory.
+ * Resolves the paths and checks that each is a directory.
  *
- * @throws {UsageError} none can be used, though some were given
+ * @throws {UsageError} if directories were given but none is usable
  */
 export function checkDirectories(names: readonly string[], cwd: string): GivenDirectories {
   const checked = names.map((name) => {
-    // An empty name would become the working directory, which was not asked for.
+    // An empty name would silently mean the working directory.
     const path = name === '' ? '' : resolve(cwd, name);
     const fault = name === '' ? 'is empty' : faultOf(path);
     return fault === undefined
@@ -51,20 +51,20 @@ export function checkDirectories(names: readonly string[], cwd: string): GivenDi
   return { all: checked.map(({ path }) => path), usable, faults };
 }
 
-/** Names that are allowed in place of a directory. */
+/** Names allowed instead of a directory. */
 export interface NamedThings {
-  /** One of them: `a command`. */
+  /** Kind of the names: `a command`. */
   readonly what: string;
   readonly known: readonly string[];
 }
 
 /**
- * Tells a mistyped name from a directory: it is the first argument and a plain word, there is no
- * such directory, and it is like a known name or all that was given.
+ * Rejects a mistyped name: the first argument, a plain word that is not an existing directory and
+ * either resembles a known name or is the only argument.
  *
- * @throws {UsageError} it is one; the message names the nearest
+ * @throws {UsageError} with the closest known name
  */
-export function refuseMistyped(
+export function rejectMistyped(
   [word = '', ...others]: readonly string[],
   cwd: string,
   { what, known }: NamedThings,
@@ -74,7 +74,7 @@ export function refuseMistyped(
   if (near === undefined && others.length > 0) return;
   const advice =
     near === undefined
-      ? `Give one of ${known.filter((name) => !name.startsWith('-')).join(', ')}, or a directory that exists`
+      ? `Use one of ${known.filter((name) => !name.startsWith('-')).join(', ')}, or an existing directory`
       : `Did you mean ${near}?`;
   throw new UsageError(
     `${JSON.stringify(word)} is neither ${what} nor a directory (looked for ${resolve(cwd, word)}). ${advice}`,
@@ -99,17 +99,17 @@ function faultOf(path: string): string | undefined {
     const { code } = error as { readonly code?: string };
     if (code === 'ENOENT') return `does not exist (looked for ${path})`;
     if (code === 'ENOTDIR') return `does not exist: a part of ${path} is a file`;
-    if (code === 'EACCES') return `may not be read by this user (${path})`;
+    if (code === 'EACCES') return `is not readable: permission denied (${path})`;
     return `cannot be used: ${(error as Error).message}`;
   }
 }
 
-/** No shell reads a host's configuration: `~` and variables arrive unexpanded. */
+/** Advice for unexpanded `~` and variables, because no shell reads a host's configuration. */
 function adviceFor(name: string): string {
-  if (name.startsWith('~')) return 'No shell has expanded the ~ here: write the whole path';
+  if (name.startsWith('~')) return 'No shell expands ~ here: write the absolute path';
   if (/\$\{?\w/.test(name)) {
-    return 'This host does not replace variables: write the path itself, or leave it out and let roots decide';
+    return 'This host does not expand variables: write the path itself, or omit it and use roots';
   }
-  if (/^file:/i.test(name)) return 'Give a path, not a URI';
-  return 'The arguments are directories to serve; see mcp-actors --help';
+  if (/^file:/i.test(name)) return 'Use a path, not a URI';
+  return 'Arguments are directories to serve; see mcp-actors --help';
 }

@@ -1,4 +1,4 @@
-/** The help texts of the whole command: one screen of what people use, and the topics behind it. */
+/** Help texts of the command: one screen of common options, and topics for the rest. */
 import { commands } from './commands.ts';
 import type { HelpTopic } from './command.ts';
 import { optionsText, quantitiesText } from './options/option.ts';
@@ -11,11 +11,11 @@ import {
   sessionLimits,
 } from './options/serve-options.ts';
 
-/** The options that most people use. All of them are in a topic, too. */
+/** Common options. Each is also in a topic. */
 const usual: readonly (readonly [name: keyof typeof options, usage: string, text: string])[] = [
-  ['http', '--http [HOST:]PORT', 'Serve any number of clients over HTTP instead.'],
-  ['inspect', '--inspect[=PORT]', 'Show the sessions live on a local page.'],
-  ['record', '--record FILE', 'Record the session; mcp-actors replay plays it again.'],
+  ['http', '--http [HOST:]PORT', 'Serve clients over HTTP instead.'],
+  ['inspect', '--inspect[=PORT]', 'Show sessions live on a local page.'],
+  ['record', '--record FILE', 'Record the session for mcp-actors replay.'],
   ['follow-roots', '--follow-roots', "Let the client's roots replace the directories."],
   ['log-level', '--log-level LEVEL', 'silent, error, warning (default), info or debug.'],
   ['log-file', '--log-file FILE', 'Append the log to this file instead of stderr.'],
@@ -34,9 +34,9 @@ const served = [
   ['serve', 'Serve a module or a REST API; with --durable, calls survive kill -9.'],
 ] as const;
 
-const units = 'Times are written 500ms, 5s, 2min; sizes 64KiB, 16MiB, or plain numbers of bytes.';
+const units = 'Durations: 500ms, 5s, 2min. Sizes: 64KiB, 16MiB, or plain bytes.';
 
-/** What `mcp-actors --help` prints. */
+/** Text of `mcp-actors --help`. */
 export function helpText(): string {
   const known = Object.entries(commands)
     .filter(([, { besides }]) => besides === undefined)
@@ -53,22 +53,22 @@ More: mcp-actors help serve, help workspace, help limits, help http, help auth.
 mcp-actors config HOST prints how a host launches the workspace server.
 
 Environment:
-  MCP_PROJECT_PATH       The project, if there is neither a directory nor a root.
-  MCP_ACTORS_LOG_LEVEL   As --log-level.
+  MCP_PROJECT_PATH       Project if there is neither a directory nor a root.
+  MCP_ACTORS_LOG_LEVEL   Same as --log-level.
 
-Exit status: 0 once the client has gone or a signal has ended the session; 1 after a
-failure; 2 if the command was called wrongly.
+Exit status: 0 when the client disconnects or after a signal; 1 after a
+failure; 2 for a usage error.
 `;
 }
 
-/** What `mcp-actors help TOPIC` prints. */
+/** Text of `mcp-actors help TOPIC`. */
 export function topicText(topic: HelpTopic): string {
   const limits = limitsAbout[topic];
   const named = limits ? `\n\nLimits:\n${quantitiesText(limits)}` : '';
   return `${introductions[topic]}\n\nOptions:\n${optionsText(optionsAbout(topic))}${named}\n`;
 }
 
-/** The options of a topic, in the order of the table. */
+/** Options of a topic in table order. */
 export function optionsAbout(topic: HelpTopic): { readonly [name: string]: CommandOption } {
   const entries = Object.entries<CommandOption>(options);
   return Object.fromEntries(entries.filter(([name]) => isAbout(name, topic)));
@@ -118,18 +118,19 @@ mcp-actors help http.
 ${units}`,
   http: `Usage: mcp-actors workspace --http [HOST:]PORT [options] [directories...]
 
-Serves any number of clients over HTTP, in both eras, each with its own workspace.
-?project_path=/absolute/path in the URL chooses the project if there are no roots.
-A host's configuration for it: mcp-actors config HOST --http PORT.
+Serves clients of both eras over HTTP, each with its own workspace.
+?project_path=/absolute/path in the URL selects the project if there are no roots.
+
+For the host configuration see mcp-actors config HOST --http PORT.
 
 ${units}`,
   auth: `Usage: mcp-actors workspace --http PORT --auth-issuer URL --auth-audience URL
 
-Over HTTP every request then needs an access token of the issuer for this server.
-Clients learn from the answer to their first request where to get one.`,
+Requires an access token from the issuer, for this server, on every HTTP request.
+The response to the first request tells clients where to get one.`,
 };
 
-/** One line for each name, with what it does. */
+/** Formats names and descriptions, one per line. */
 function rows(table: readonly (readonly [name: string, text: string])[]): string {
   const width = Math.max(...table.map(([name]) => name.length));
   return table.map(([name, text]) => `  ${name.padEnd(width)}  ${text}`).join('\n');

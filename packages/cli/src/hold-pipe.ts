@@ -1,10 +1,16 @@
-/** Holds the host's pipe for `mcp-actors serve FILE --durable WHERE`, in a process that loads nothing else. */
+/**
+ * Supervises `mcp-actors serve FILE --durable WHERE`: holds the host's pipes in a process that
+ * loads nothing else.
+ */
 import { parseArgs } from 'node:util';
 import { setFlagsFromString } from 'node:v8';
 import { exitProcess, supervisor } from 'mcp-actors/internal';
 import { isCommandName } from './command.ts';
 
-/** The options that decide whether this process holds the pipe. The process that serves reads them all, and says what is wrong. */
+/**
+ * Options that decide whether this process supervises. The serving process parses all options and
+ * reports errors.
+ */
 const options = {
   durable: { type: 'string' },
   unsupervised: { type: 'boolean' },
@@ -15,17 +21,17 @@ const options = {
 } as const;
 
 /**
- * Serves by another process, and ends this one with it.
+ * Serves through another process and exits with it.
  *
- * @param args those of the command
- * @returns once it is clear that this process is to do what the arguments say by itself
+ * @param args arguments of the command
+ * @returns if this process must serve by itself
  */
 export async function superviseServer(args: readonly string[]): Promise<void> {
   if (process.env[supervisor.supervisedVariable] === '1' || isCommandName(args[0])) return;
   const { values } = parseArgs({ args: [...args], options, strict: false, allowPositionals: true });
   const { durable, unsupervised, http, help, version } = values;
   if (durable === undefined || unsupervised || http !== undefined || help || version) return;
-  // Lines come and go. A young generation that grows with them would be most of this process's memory.
+  // Messages are short-lived. A growing young generation would dominate this process's memory.
   setFlagsFromString('--semi-space-growth-factor=1');
   const logLevel = values['log-level'] ?? process.env['MCP_ACTORS_LOG_LEVEL'];
   const code = await supervisor.supervise({

@@ -1,24 +1,24 @@
-/** Configuration texts with which hosts launch a server, ready to paste. */
+/** Configurations with which hosts launch a server, ready to paste. */
 import { createRequire } from 'node:module';
 import { fileURLToPath, pathToFileURL } from 'node:url';
 
-/** How a host launches a server. */
+/** Command with which a host launches a server. */
 export interface LaunchCommand {
-  /** The server's name in the host's configuration: letters, digits, hyphens. */
+  /** Name in the host's configuration: letters, digits, hyphens. */
   readonly name: string;
   readonly command: string;
   readonly args: readonly string[];
 }
 
-/** A name that Claude Code keeps for itself. */
+/** Name reserved by Claude Code. */
 export const reservedName = 'workspace';
 
-/** The name of this command's own server. */
+/** Name of this command's server. */
 export const ownServerName = 'project-files';
 
 /**
- * A command line that survives an update of Node: npx finds the package or downloads it. On Windows
- * npx is a batch file, which not every host can start by itself.
+ * Command line that survives Node updates: npx finds or downloads the package. On Windows npx is a
+ * batch file, which some hosts cannot start directly.
  */
 export function npxLaunch(
   args: readonly string[],
@@ -31,10 +31,10 @@ export function npxLaunch(
 }
 
 /**
- * The absolute command line that runs this script again.
+ * Absolute command line of this script.
  *
  * @param script the command's module, as `import.meta.url`
- * @param args the arguments that follow it
+ * @param args arguments after it
  */
 export function launchOf(script: string, args: readonly string[]): LaunchCommand {
   const path = fileURLToPath(script);
@@ -45,43 +45,43 @@ export function launchOf(script: string, args: readonly string[]): LaunchCommand
   };
 }
 
-/** Sources need tsx. As an import it adds no process that would have to relay signals and pipes. */
+/** TypeScript sources need tsx. As an import it adds no intermediate process. */
 function loaderOf(path: string): readonly string[] {
   if (!path.endsWith('.ts')) return [];
   return ['--import', pathToFileURL(createRequire(path).resolve('tsx')).href];
 }
 
-/** Whether a script is a copy that npm has installed, which `npx @mcp-actors/cli` would run as well. */
+/** True for a copy installed by npm, which `npx @mcp-actors/cli` would run as well. */
 export function isInstalled(script: string): boolean {
   return /[\\/]node_modules[\\/]/.test(fileURLToPath(script));
 }
 
-/** The address of a server that is already listening. */
+/** Address of a listening server. */
 export interface ServedAddress {
   readonly name: string;
   readonly url: string;
 }
 
-/** The same of this command's own server. */
+/** Address of this command's server. */
 export const servedAt = (url: string): ServedAddress => ({ name: ownServerName, url });
 
-/** What a host launches, or reaches. */
+/** Server that a host launches or reaches. */
 export type OfferedServer = LaunchCommand | ServedAddress;
 
-/** A server as a host writes it into its file. */
+/** Entry of a server in a host's file. */
 export type HostEntry = { readonly [key: string]: string | readonly string[] };
 
-/** How a host writes down its servers, and where that text belongs. */
+/** Configuration format of a host. */
 interface HostForm {
   readonly place: string;
-  /** The key that holds the servers by their names. */
+  /** Key of the object with the servers by name. */
   readonly key: string;
   entry(server: OfferedServer): HostEntry;
-  /** What is pasted, if that is not the entry as JSON. */
+  /** Text to paste, if not the JSON entry. */
   text?(server: OfferedServer): string;
 }
 
-/** Most hosts share the form, and differ in how they call the URL. */
+/** Format shared by most hosts, which differ in the key of the URL. */
 const mcpServers = (entryOf: (url: string) => HostEntry): HostForm => ({
   place: 'Claude Desktop, Cursor, Windsurf, Gemini CLI and most others, in their JSON',
   key: 'mcpServers',
@@ -91,7 +91,7 @@ const mcpServers = (entryOf: (url: string) => HostEntry): HostForm => ({
 
 const shared = mcpServers((url) => ({ type: 'http', url }));
 
-/** The form in which each entry says what it is. */
+/** Format with an explicit type. */
 const typed = (server: OfferedServer): HostEntry =>
   'url' in server
     ? { type: 'http', url: server.url }
@@ -114,8 +114,7 @@ const hosts = {
             ...[server.command, ...server.args].map(quotedForShell),
           ].join(' '),
   },
-  // Its file allows only commands, and its connectors are called from outside this machine, so a
-  // bridge is needed.
+  // Its file allows only commands, and its connectors run remotely, so a local bridge is needed.
   'claude-desktop': mcpServers((url) => ({ command: 'npx', args: ['-y', 'mcp-remote', url] })),
   codex: {
     ...plainUrl,
@@ -141,15 +140,15 @@ const hosts = {
 
 export type HostName = keyof typeof hosts;
 
-/** The hosts whose configuration is known. `mcpServers` is the form that most of them share. */
+/** Hosts with a known configuration. `mcpServers` is the format shared by most. */
 export const hostNames: readonly string[] = Object.keys(hosts);
 
-/** True for a host whose configuration is known. */
+/** True for a host with a known configuration. */
 export function isHostName(name: string | undefined): name is HostName {
   return name !== undefined && hostNames.includes(name);
 }
 
-/** Where a host's file holds the server, and what it holds there. */
+/** Path and value of the server's entry in a host's file. */
 export function hostEntry(
   host: HostName,
   server: OfferedServer,
@@ -158,15 +157,15 @@ export function hostEntry(
   return { path: [key, server.name], entry: entry(server) };
 }
 
-/** What is pasted into a host's configuration, and nothing else. */
+/** Text to paste into a host's configuration. */
 export function hostBlock(host: HostName, server: OfferedServer): string {
   return `${blockOf(hosts[host], server)}\n`;
 }
 
-/** The blocks for all hosts, each with the place where it belongs. */
+/** Texts for all hosts with their locations. */
 export function hostConfiguration(server: OfferedServer): string {
   const [first, ...others] = [shared, hosts['claude-code'], hosts.vscode, hosts.codex];
-  // With a URL the hosts that share a form for commands each have their own.
+  // With a URL, hosts with a common format for commands differ.
   const place = 'url' in server ? 'Most hosts, in their JSON; name yours for its own' : first.place;
   return [{ ...first, place }, ...others]
     .map((form) => `${form.place}:\n\n${blockOf(form, server)}\n`)
@@ -177,7 +176,7 @@ function blockOf(form: HostForm, server: OfferedServer): string {
   return form.text?.(server) ?? json({ [form.key]: { [server.name]: form.entry(server) } });
 }
 
-/** A table of TOML, in lines. */
+/** Lines of a TOML table. */
 export function tomlTable(path: readonly string[], entry: HostEntry): readonly string[] {
   return [
     `[${path.join('.')}]`,
@@ -185,15 +184,15 @@ export function tomlTable(path: readonly string[], entry: HostEntry): readonly s
   ];
 }
 
-/** A line of a table. */
+/** A TOML key/value line. */
 export function tomlPair(key: string, value: HostEntry[string]): string {
   return `${key} = ${typeof value === 'string' ? toml(value) : `[${value.map(toml).join(', ')}]`}`;
 }
 
-/** Says that the process waits for a client, and how a host would launch it. */
+/** Explains that the process waits for a client, and how a host launches it. */
 export function greeting(configuration: string): string {
-  return `mcp-actors is waiting for an MCP client on stdin: JSON-RPC messages, one on a line.
-It is meant to be launched by an MCP host rather than by hand. Ctrl+C or Ctrl+D ends it; --help tells more.
+  return `mcp-actors is waiting for an MCP client on stdin: JSON-RPC messages, one per line.
+It is meant to be launched by an MCP host. Press Ctrl+C or Ctrl+D to exit; see --help.
 
 ${configuration}`;
 }
@@ -202,12 +201,12 @@ function json(value: unknown): string {
   return JSON.stringify(value, undefined, 2);
 }
 
-/** A basic string of TOML equals one of JSON, except for DEL. */
+/** TOML basic strings equal JSON strings except for DEL. */
 function toml(text: string): string {
   return JSON.stringify(text).replaceAll('\u007F', String.raw`\u007F`);
 }
 
-/** Quotes a text for a POSIX shell if it needs quotes. */
+/** Quotes a text for a POSIX shell if necessary. */
 export function quotedForShell(text: string): string {
   return /^[\w@%+=:,./-]+$/.test(text) ? text : `'${text.replaceAll("'", String.raw`'\''`)}'`;
 }

@@ -1,4 +1,4 @@
-/** `mcp-actors init`: writes a small server with its tests, from the package's files in `templates/server`. */
+/** `mcp-actors init`: creates a small server with tests from `templates/server`. */
 import {
   existsSync,
   mkdirSync,
@@ -20,16 +20,16 @@ export const initOptions = {
   package: {
     kind: 'text',
     placeholder: 'SPEC',
-    help: 'What npm installs as mcp-actors: a version, a URL, or a file that npm pack made, such as ./mcp-actors-0.1.0.tgz. By default this version, from the registry.',
+    help: 'Source of the mcp-actors dependency: a version, a URL, or a tarball such as ./mcp-actors-0.1.0.tgz. Default: this version from the registry.',
   },
   help: helpOption,
 } as const satisfies OptionTable;
 
 const help = `Usage: mcp-actors init [options] DIRECTORY
 
-Writes a small MCP server in TypeScript into a new or empty directory: a tool and a prompt
-with their schemas, and their tests. It is named after the directory. Then prints what to do
-next, and the configuration with which hosts launch it. Installs nothing.
+Creates a small MCP server in TypeScript in a new or empty directory: a tool and a prompt
+with schemas and tests. The server is named after the directory. Prints the next
+steps and the host configuration. Installs nothing.
 
 Options:
 ${optionsText(initOptions)}
@@ -61,7 +61,7 @@ export const command = commandOf(
       `Wrote the server ${name} into ${directory}:
 
 ${written}
-Once it is installed, hosts launch it like this.
+After installation, hosts launch it with this configuration.
 
 ${hostConfiguration(launch)}
 Next:
@@ -75,24 +75,24 @@ ${values.package === undefined ? registryHint : ''}`,
 );
 
 const registryHint = `
-npm takes mcp-actors from the registry; mcp-actors init --package FILE takes one that npm pack made.
+npm installs mcp-actors from the registry; mcp-actors init --package FILE uses a local tarball.
 `;
 
-/** @throws {UsageError} there is not exactly one */
+/** @throws {UsageError} if there is not exactly one directory */
 function directoryIn([directory, ...others]: readonly string[]): string {
   if (directory === undefined || directory === '') {
-    throw new UsageError('Give the directory to write: mcp-actors init my-server');
+    throw new UsageError('init needs a directory, as in mcp-actors init my-server');
   }
   if (others.length === 0) return directory;
   throw new UsageError(
-    `init writes one directory, and ${others.length + 1} are named: ${[directory, ...others].join(', ')}`,
+    `init must have one directory, got ${others.length + 1}: ${[directory, ...others].join(', ')}`,
   );
 }
 
 /**
- * The file that a dependency names; undefined if it does not name a file.
+ * File named by a dependency; undefined if it names no file.
  *
- * @throws {UsageError} it does not exist
+ * @throws {UsageError} if the file does not exist
  */
 function fileIn(spec: string, cwd: string): string | undefined {
   const isFile =
@@ -103,15 +103,15 @@ function fileIn(spec: string, cwd: string): string | undefined {
   throw new UsageError(`--package ${spec} does not exist (looked for ${path})`);
 }
 
-/** As npm reads it from the directory's manifest, which may lie behind a link. */
+/** Relative path as npm resolves it from the manifest, with links resolved. */
 function pathBetween(directory: string, file: string): string {
   return relative(realpathSync(directory), realpathSync(file)).replaceAll(sep, '/');
 }
 
-/** A repository that was just made is empty enough. */
+/** Entries allowed in an "empty" directory: a new repository. */
 const ignored = new Set(['.git']);
 
-/** @throws {UsageError} something would be mixed with what is there, or it cannot be read */
+/** @throws {UsageError} if the directory is not empty or unreadable */
 function checkEmpty(directory: string): void {
   const there = attempt(directory, () => {
     mkdirSync(directory, { recursive: true });
@@ -120,11 +120,11 @@ function checkEmpty(directory: string): void {
   if (there.length === 0) return;
   const more = there.length > 3 ? ` and ${there.length - 3} more` : '';
   throw new UsageError(
-    `${directory} is not empty: it has ${there.slice(0, 3).join(', ')}${more}. Give a new or an empty directory`,
+    `${directory} must be new or empty, but contains ${there.slice(0, 3).join(', ')}${more}`,
   );
 }
 
-/** Never writes over a file. */
+/** Writes a new file; never overwrites one. */
 function write(path: string, text: string): void {
   attempt(path, () => {
     mkdirSync(dirname(path), { recursive: true });
@@ -132,28 +132,29 @@ function write(path: string, text: string): void {
   });
 }
 
-/** @throws {UsageError} the system refuses */
+/** @throws {UsageError} for errors of the file system */
 function attempt<T>(path: string, work: () => T): T {
   try {
     return work();
   } catch (error) {
     const { code, message } = error as NodeJS.ErrnoException;
-    const reason = code === 'EEXIST' || code === 'ENOTDIR' ? 'a file is in the way' : message;
+    const reason =
+      code === 'EEXIST' || code === 'ENOTDIR' ? 'a file with this name exists' : message;
     throw new UsageError(`${path} cannot be written: ${reason}`, { cause: error });
   }
 }
 
-/** What the files of the template call the server. */
+/** Server name in the template. */
 const placeholder = 'my-server';
 
 interface ServerFiles {
   readonly name: string;
-  /** In the order of their paths. */
+  /** Files sorted by path. */
   readonly files: readonly { readonly path: string; readonly text: string }[];
 }
 
 function serverFiles(directoryName: string, dependency: string): ServerFiles {
-  // The package's own name leads to it from the sources and from the bundle.
+  // Self-reference works from sources and bundle.
   const manifest = createRequire(import.meta.url).resolve('@mcp-actors/cli/package.json');
   const template = join(dirname(manifest), 'templates', 'server');
   const paths = readdirSync(template, { recursive: true, withFileTypes: true })
@@ -165,7 +166,7 @@ function serverFiles(directoryName: string, dependency: string): ServerFiles {
   const name = nameOf(directoryName, [...Object.keys({ ...dependencies, ...devDependencies })]);
   const files = paths.map((path) => {
     const text = read(path).replaceAll(placeholder, name);
-    // npm leaves a .gitignore out of what it packs.
+    // npm pack excludes .gitignore files.
     if (path === 'gitignore') return { path: '.gitignore', text };
     return { path, text: path === 'package.json' ? withDependency(text, dependency) : text };
   });
@@ -181,7 +182,7 @@ function withDependency(manifest: string, dependency: string): string {
   return manifest.replace(/("mcp-actors": )".*"/, (_, key) => key + JSON.stringify(dependency));
 }
 
-/** A name for the package, the server and its place in a host's configuration. */
+/** Name for the package, the server and its entry in a host's configuration. */
 function nameOf(directoryName: string, dependencies: readonly string[]): string {
   const words = directoryName
     .normalize('NFKD')
@@ -191,6 +192,6 @@ function nameOf(directoryName: string, dependencies: readonly string[]): string 
     .slice(0, 60)
     .replaceAll(/^-+|-+$/g, '');
   if (words === '') return placeholder;
-  // npm installs no package into one of the same name.
+  // npm cannot install a package into one of the same name.
   return [reservedName, ...dependencies].includes(words) ? `${words}-server` : words;
 }

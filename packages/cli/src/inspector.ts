@@ -1,36 +1,36 @@
-/** `--inspect`: the inspectors of a served session. Their modules are loaded on demand. */
+/** `--inspect`: inspectors of served sessions, loaded on demand. */
 import type { InspectedPage, StatelyInspection } from '@mcp-actors/inspector';
 import type { ConnectionWatcher } from 'mcp-actors/client';
 import type { ListenOptions } from 'mcp-actors';
 import { UsageError, addressFault } from './command.ts';
 
-/** The inspector that `--inspect` names. */
+/** Inspector selected by `--inspect`. */
 export type InspectorSettings =
-  /** Our own page. Without a port, the system chooses one. */
+  /** Our page. Without a port, the system chooses one. */
   | { readonly kind: 'page'; readonly port: number | undefined }
-  /** XState's official inspector, which listens on this port. */
+  /** The Stately inspector, listening on this port. */
   | { readonly kind: 'stately'; readonly port: number };
 
 /** A running inspector. */
 export interface SessionInspector {
-  /** Options for the session to inspect. */
+  /** Options for the session. */
   readonly options: Pick<ListenOptions, 'inspect' | 'watchers'>;
-  /** The same, for a host's connection. */
+  /** Watchers for a host's connection. */
   readonly connectionWatchers: readonly ConnectionWatcher[];
-  /** Shows where clients are served, until there is a first session. */
+  /** Shows the address of the server until the first session opens. */
   serves(place: string): void;
   close(): Promise<void>;
 }
 
 const form = /^(?:(stately)(?::|$))?(\d{1,5})?$/;
 const highestPort = 65_535;
-/** The official inspector's default port. */
+/** Default port of the Stately inspector. */
 const statelyPort = 8080;
 
 /**
- * Reads the value of `--inspect`.
+ * Parses `--inspect`.
  *
- * @throws {UsageError} it is neither a port nor a known name
+ * @throws {UsageError} if it is neither a port nor a known name
  */
 export function readInspectorSettings(value: string | undefined): InspectorSettings | undefined {
   if (value === undefined) return undefined;
@@ -40,14 +40,14 @@ export function readInspectorSettings(value: string | undefined): InspectorSetti
   const port = Number(digits);
   if (port >= 1 && port <= highestPort) return { kind: stately ? 'stately' : 'page', port };
   throw new UsageError(
-    `--inspect: ${JSON.stringify(value)} is neither a port from 1 to ${highestPort} nor "stately" or "stately:PORT"; without a value a free port is taken`,
+    `--inspect must be a port from 1 to ${highestPort}, "stately" or "stately:PORT", got ${JSON.stringify(value)}; omit the value to use a free port`,
   );
 }
 
 /**
- * Starts an inspector. Call this before the session starts.
+ * Starts an inspector. Call it before the session starts.
  *
- * @throws {UsageError} it cannot start, for example because its port is taken
+ * @throws {UsageError} if it cannot start, for example because its port is in use
  */
 export async function openInspector(wish: InspectorSettings): Promise<SessionInspector> {
   switch (wish.kind) {
@@ -67,9 +67,9 @@ export async function openInspector(wish: InspectorSettings): Promise<SessionIns
 }
 
 /**
- * Serves the page and writes its address to stderr.
+ * Serves the page and prints its URL to stderr.
  *
- * @throws {UsageError} the port is taken or cannot be used
+ * @throws {UsageError} if the port is in use or invalid
  */
 export async function openPage(
   port: number | undefined,
@@ -87,18 +87,17 @@ async function pageOn(port: number | undefined): Promise<InspectedPage> {
   } catch (error) {
     const fault = addressFault(error);
     if (fault === undefined) throw error;
-    throw new UsageError(`--inspect: ${fault}; without a value a free one is taken`, {
+    throw new UsageError(`--inspect: ${fault}; omit the value to use a free port`, {
       cause: error,
     });
   }
 }
 
 /**
- * Sends sessions or connections to the official inspector on this machine, and writes its address
- * to stderr.
+ * Connects to the Stately inspector on this machine and prints its URL to stderr.
  *
- * @param what the thing that is sent, with its verb
- * @throws {UsageError} the inspector's package is not installed
+ * @param what subject and verb for the message
+ * @throws {UsageError} if the inspector's package is not installed
  */
 export async function openStately(
   port: number,
@@ -106,7 +105,7 @@ export async function openStately(
 ): Promise<StatelyInspection> {
   const inspection = await inspectionOn(`ws://127.0.0.1:${port}`);
   process.stderr.write(
-    `mcp-actors: the ${what} sent to the inspector at ${inspection.url}, whenever one listens there\n`,
+    `mcp-actors: the ${what} sent to the inspector at ${inspection.url} while one is listening there\n`,
   );
   return inspection;
 }

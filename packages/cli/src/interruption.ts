@@ -1,10 +1,10 @@
-/** Ends a command by a signal, and at once by a second one. */
+/** Stops a command on a signal, and immediately on a second one. */
 import { constants } from 'node:os';
 
 export interface Interruption {
   /** Aborted by the first signal. */
   readonly signal: AbortSignal;
-  /** The shell's exit code for the signal; undefined if none came. */
+  /** Exit code for the signal, as in shells; undefined before a signal. */
   readonly exitCode: number | undefined;
   /** Stops listening. */
   stop(): void;
@@ -12,7 +12,11 @@ export interface Interruption {
 
 const signals = ['SIGINT', 'SIGTERM', 'SIGHUP'] as const;
 
-/** Listens for signals. @param again called with each one after the first */
+/**
+ * Listens for signals.
+ *
+ * @param again called for each signal after the first
+ */
 export function interruptible(again: (code: number, signal: NodeJS.Signals) => void): Interruption {
   const controller = new AbortController();
   let exitCode: number | undefined;

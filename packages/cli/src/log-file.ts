@@ -1,14 +1,14 @@
-/** The log as a file: `--log-file`. */
+/** Log file: `--log-file`. */
 import { closeSync, constants, fstatSync, openSync, writeSync } from 'node:fs';
 import type { Stats } from 'node:fs';
 import { UsageError } from './command.ts';
 
 /**
- * Appends to a file. A new file is readable by its owner alone, because a log shows a person's
- * work.
+ * Opens a file for appending. A new file is readable only by its owner, because logs reveal a
+ * user's work.
  *
- * @throws {UsageError} it cannot be opened for writing; it is a pipe, a socket or a block device;
- *   or it is our own stdout, which carries messages only
+ * @throws {UsageError} if the file cannot be opened for writing; if it is a pipe, a socket or a
+ *   block device; or if it is our own stdout, which is reserved for messages
  */
 export function fileSink(path: string) {
   const descriptor = open(path);
@@ -18,11 +18,11 @@ export function fileSink(path: string) {
         writeSync(descriptor, line);
         return true;
       } catch {
-        // The disk is full: the caller counts the lost lines.
+        // The disk may be full. The caller counts lost lines.
         return false;
       }
     },
-    // Each write was synchronous.
+    // Writes are synchronous.
     flush: () => Promise.resolve(),
   };
 }
@@ -32,15 +32,15 @@ function open(path: string): number {
   const { O_WRONLY, O_APPEND, O_CREAT, O_NONBLOCK } = constants;
   let descriptor: number;
   try {
-    // Opening a pipe would otherwise wait for a reader. Windows lacks O_NONBLOCK: undefined acts as
-    // 0.
+    // O_NONBLOCK, because opening a pipe would wait for a reader. Windows lacks it; undefined acts
+    // as 0.
     descriptor = openSync(path, O_WRONLY | O_APPEND | O_CREAT | O_NONBLOCK, 0o600);
   } catch (error) {
-    // A pipe without a reader, or a socket.
+    // Errors of a pipe without a reader, or a socket.
     const isUnfit = /^(?:ENXIO|EOPNOTSUPP)$/.test((error as NodeJS.ErrnoException).code ?? '');
     const reason = isUnfit
       ? unfit
-      : `cannot be written to: ${(error as NodeJS.ErrnoException).message}`;
+      : `cannot be written: ${(error as NodeJS.ErrnoException).message}`;
     throw new UsageError(`${named} ${reason}`, { cause: error });
   }
   const fault = faultOf(fstatSync(descriptor));
@@ -49,14 +49,12 @@ function open(path: string): number {
   throw new UsageError(`${named} ${fault}`);
 }
 
-const unfit = 'is neither a file nor a terminal or another character device; name a file';
+const unfit = 'must be a file or a character device';
 
 function faultOf(file: Stats): string | undefined {
-  // If a pipe's reader stopped, the event loop would stop too.
+  // A stalled reader of a pipe would block the event loop.
   if (!file.isFile() && !file.isCharacterDevice()) return unfit;
   const stdout = fstatSync(1);
   const isStdout = file.dev === stdout.dev && file.ino === stdout.ino;
-  return isStdout
-    ? "is this process's stdout, which carries the protocol; name another file"
-    : undefined;
+  return isStdout ? "must not be this process's stdout, which carries the protocol" : undefined;
 }

@@ -1,4 +1,4 @@
-/** Runs the named command, by default the server. */
+/** Runs the named command. Default: `serve`. */
 import { exitProcess, printableLines } from 'mcp-actors/internal';
 import type { prestart } from 'mcp-actors/internal';
 import { readArguments } from './options/arguments.ts';
@@ -6,19 +6,19 @@ import { UsageError, packageVersion, print } from './command.ts';
 import { commands } from './commands.ts';
 
 /**
- * Reads the process's arguments, runs the command, and ends the process.
+ * Parses the arguments, runs the command, and exits.
  *
  * @param script the command's module, as `import.meta.url`
- * @param ahead a server that runs already
+ * @param ahead server started in advance
  */
 export function main(script: string, ahead: prestart.Prestarted | undefined): void {
-  // A tool's handler may keep the event loop alive: the process ends with the session all the same.
+  // Exit explicitly, because a tool's handler may keep the event loop alive.
   void run(script, ahead)
     .catch(fail)
     .then((code) => exitProcess(code));
 }
 
-/** Resolves to the process's exit code. */
+/** Resolves with the exit code. */
 async function run(script: string, ahead: prestart.Prestarted | undefined): Promise<number> {
   const invocation = readArguments(process.argv.slice(2), process.env);
   switch (invocation.kind) {
@@ -58,9 +58,9 @@ async function run(script: string, ahead: prestart.Prestarted | undefined): Prom
 async function fail(error: unknown): Promise<number> {
   const isUsage = error instanceof UsageError;
   const lines = textToPrint(error).split('\n');
-  // An argument or a file may contain control sequences of terminals.
+  // Arguments and files may contain terminal control sequences.
   const said = printableLines(lines);
-  // Of a command it begins with the command.
+  // Messages of commands already start with the command.
   await print(process.stderr, /^mcp-actors\b/.test(said) ? `${said}\n` : `mcp-actors: ${said}\n`);
   return isUsage ? 2 : 1;
 }

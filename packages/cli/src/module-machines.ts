@@ -1,4 +1,4 @@
-/** The machines of a module: those that it exports, and the tools of its server that are machines. */
+/** State machines of a module: exported ones and those of machine tools. */
 import { resolve } from 'node:path';
 import { pathToFileURL } from 'node:url';
 import { quoted, serving } from 'mcp-actors/internal';
@@ -6,10 +6,10 @@ import type { DrawnMachine } from '@mcp-actors/inspector/diagrams';
 import { UsageError } from './command.ts';
 
 /**
- * Loads and runs the module, and returns its machines: a tool's by the name of the tool, any other
- * by its id. If the module calls `serve`, its server is looked at and does not serve.
+ * Loads the module and returns its machines: a tool's by the tool's name, others by id. A call of
+ * `serve` in the module is intercepted.
  *
- * @throws {UsageError} it cannot be loaded, or has no machine
+ * @throws {UsageError} if it cannot be loaded or has no machine
  */
 export async function machinesIn(file: string): Promise<ReadonlyMap<string, DrawnMachine>> {
   const { href } = pathToFileURL(resolve(file));
@@ -19,7 +19,7 @@ export async function machinesIn(file: string): Promise<ReadonlyMap<string, Draw
   } catch (error) {
     throw new UsageError(`${quoted(file)} cannot be loaded: ${whyNot(error)}`, { cause: error });
   }
-  // The server itself, if it was to be served, or what the module exports.
+  // The intercepted server or the module's exports.
   const values: readonly unknown[] = [loaded, ...(Object.values(loaded) as readonly unknown[])];
   const machines = new Map<string, DrawnMachine>();
   for (const tool of [...values, ...values.flatMap(toolsOf)]) {
@@ -34,17 +34,17 @@ export async function machinesIn(file: string): Promise<ReadonlyMap<string, Draw
   }
   if (machines.size > 0) return machines;
   throw new UsageError(
-    `${quoted(file)} has no machine: export one, or a tool or a server with a tool that is one`,
+    `${quoted(file)} has no machine: export a machine, a machine tool, or a server with one`,
   );
 }
 
-/** The tools of a server. */
+/** Tools of a server. */
 function toolsOf(value: unknown): readonly unknown[] {
   const { tools } = membersOf(membersOf(value)['definition']);
   return Array.isArray(tools) ? (tools as readonly unknown[]) : [];
 }
 
-/** Whether a value is a machine: packages may have a copy of XState each. */
+/** True for a machine, detected by shape because packages may have different copies of XState. */
 function isMachine(value: object): value is DrawnMachine {
   return 'implementations' in value && 'transition' in value;
 }
@@ -58,6 +58,6 @@ function membersOf(value: unknown): { readonly [member: string]: unknown } {
 function whyNot(error: unknown): string {
   const { code, message } = membersOf(error);
   return code === 'ERR_UNKNOWN_FILE_EXTENSION'
-    ? "this Node runs no TypeScript; with tsx it does: NODE_OPTIONS='--import tsx'"
+    ? "this Node cannot run TypeScript; use tsx: NODE_OPTIONS='--import tsx'"
     : `${String(message ?? error)}`;
 }

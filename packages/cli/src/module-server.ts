@@ -1,4 +1,4 @@
-/** A module that a command serves: where it is, what runs it, and the server in what it exports. */
+/** Locates, loads and checks a module that a command serves. */
 import { existsSync } from 'node:fs';
 import { createRequire } from 'node:module';
 import { join, resolve } from 'node:path';
@@ -6,7 +6,7 @@ import { pathToFileURL } from 'node:url';
 import type { McpServer } from 'mcp-actors';
 import { UsageError } from './command.ts';
 
-/** @throws {UsageError} it does not exist */
+/** @throws {UsageError} if it does not exist */
 export function moduleAt(file: string): string {
   const path = resolve(file);
   if (existsSync(path)) return path;
@@ -14,39 +14,39 @@ export function moduleAt(file: string): string {
 }
 
 /**
- * What runs TypeScript: tsx of the project, else Node itself.
+ * TypeScript loader: tsx of the project; undefined if Node itself can run the module.
  *
- * @param command the one that is asked for, for the error
- * @throws {UsageError} neither is there, and the module is TypeScript
+ * @param command command name for the error
+ * @throws {UsageError} if nothing can run a TypeScript module
  */
 export function loaderFor(file: string, command: string): string | undefined {
   for (const from of [file, join(process.cwd(), 'any.js'), import.meta.url]) {
     try {
       return pathToFileURL(createRequire(from).resolve('tsx')).href;
     } catch {
-      // It may be at the next place.
+      // Try the next location.
     }
   }
   const { features } = process as { readonly features: { readonly typescript?: unknown } };
   if (!/\.[cm]?tsx?$/.test(file) || features.typescript) return undefined;
   throw new UsageError(
-    `${command} ${file}: this Node (${process.version}) runs no TypeScript. Install tsx in your project: npm install --save-dev tsx`,
+    `${command} ${file}: this Node (${process.version}) cannot run TypeScript. Install tsx in your project: npm install --save-dev tsx`,
   );
 }
 
 const expected =
   'export the server, as `export default createMcpServer({…})`, or call `serve(server)` of mcp-actors/serve';
 
-/** @throws {Error} what was loaded has no server, or more than one */
+/** @throws {Error} if there is no server or more than one */
 export function serverIn(given: unknown): McpServer {
   if (typeof given === 'function') {
     throw new Error(
-      `serve() was given a function that makes a server for each request, which has no sessions to keep: ${expected}`,
+      `serve() must get a server here, got a function that creates one per request: ${expected}`,
     );
   }
   if (isServer(given)) return given;
   const exported = membersOf(given);
-  // A CommonJS module has its exports in `default`, too.
+  // `default` also holds the exports of a CommonJS module.
   const all = [...Object.values(exported), ...Object.values(membersOf(exported['default']))];
   const chosen = [exported['default'], exported['server']].find(isServer);
   const servers = [...new Set(all.filter(isServer))];

@@ -1,17 +1,17 @@
-/** Shows on stderr how far a check is and how long it may still take. */
+/** Progress of a check on stderr, with an estimate of the remaining time. */
 
-/** What progress is written to. */
+/** Output stream. */
 export interface ProgressStream {
   readonly isTTY?: boolean;
   write(text: string): unknown;
 }
 
 export interface Progress {
-  /** Says what is being done, before the total is known. */
+  /** Shows the current step before the total is known. */
   readonly begin: (what?: string) => void;
-  /** Takes the number of plays that are done, of how many. */
+  /** Updates the number of finished plays and the total. */
   readonly update: (done: number, total: number) => void;
-  /** Ends a line that is still open. */
+  /** Ends an open line. */
   readonly end: () => void;
 }
 
@@ -19,13 +19,13 @@ const starting = 'Starting the server';
 const clearToEnd = '\u001B[K';
 
 /**
- * Writes progress: one line over and over on a terminal, otherwise a line for each tenth.
+ * Creates a progress display: one updated line on a terminal, otherwise a line per 10 %.
  *
- * @param now a clock, milliseconds
+ * @param now clock, milliseconds
  */
 export function showProgress(stream: ProgressStream, now = () => performance.now()): Progress {
   const start = now();
-  /** What the line that is open still needs. */
+  /** Text that ends the open line. */
   let lineEnd = '';
   let tenths = 0;
   return {
@@ -52,7 +52,7 @@ export function showProgress(stream: ProgressStream, now = () => performance.now
   };
 }
 
-/** The estimate assumes that the remaining plays take as long as the finished ones. */
+/** Formats progress, assuming that remaining plays take as long as finished ones. */
 function progressText(done: number, total: number, elapsedMs: number): string {
   const plays = `${done} of ${total} plays`;
   if (done === 0) return plays;

@@ -1,4 +1,4 @@
-/** `--record`: what a served session does, in files. Its modules are loaded on demand. */
+/** `--record`: records served sessions into files. Loaded on demand. */
 import { recordConnectionToFile, recordSessions, recordToFile } from 'mcp-actors/recording';
 import { RecordingFileError } from 'mcp-actors/recording';
 import type { ConnectionRecorder, Recorder, RecordOptions } from 'mcp-actors/recording';
@@ -8,28 +8,28 @@ import type { RecordSettings } from './options/record-options.ts';
 
 /** @throws {UsageError} the file exists already or cannot be created */
 export function recordOne(wish: RecordSettings, launch: JsonObject): Recorder {
-  return refusing(() => recordToFile(wish.path, optionsOf(wish, launch)));
+  return asUsageErrors(() => recordToFile(wish.path, optionsOf(wish, launch)));
 }
 
 /**
- * Gives each session that begins a recorder with a file of its own.
+ * Creates a recorder with its own file for each session.
  *
- * @throws {UsageError} no file can be made there
+ * @throws {UsageError} if files cannot be created there
  */
 export function recordEach(
   wish: RecordSettings,
   launch: JsonObject,
   report: Report<'recording.failed'>,
 ): () => Recorder | undefined {
-  return refusing(() => recordSessions(wish.path, { ...optionsOf(wish, launch), report }));
+  return asUsageErrors(() => recordSessions(wish.path, { ...optionsOf(wish, launch), report }));
 }
 
-/** Makes the recorder of one connection of a host. */
+/** Creates the recorder of a host's connection. */
 export type RecordConnection = typeof recordingConnection;
 
 /** @throws {UsageError} the file exists already or cannot be created */
 export function recordingConnection(wish: RecordSettings): ConnectionRecorder {
-  return refusing(() => recordConnectionToFile(wish.path, optionsOf(wish)));
+  return asUsageErrors(() => recordConnectionToFile(wish.path, optionsOf(wish)));
 }
 
 function optionsOf({ maxBytes, redact }: RecordSettings, launch?: JsonObject): RecordOptions {
@@ -40,7 +40,7 @@ function optionsOf({ maxBytes, redact }: RecordSettings, launch?: JsonObject): R
   };
 }
 
-function refusing<T>(begin: () => T): T {
+function asUsageErrors<T>(begin: () => T): T {
   try {
     return begin();
   } catch (error) {

@@ -1,6 +1,5 @@
 /**
- * `mcp-actors replay`: plays a recording to a session of this version and shows the first
- * difference.
+ * `mcp-actors replay`: replays a recording against this version and reports the first difference.
  */
 import { homedir } from 'node:os';
 import { createInterface } from 'node:readline';
@@ -23,35 +22,35 @@ import { primaryRootIn } from './options/serve-options.ts';
 const options = {
   'live-handlers': {
     kind: 'switch',
-    help: "Let the workspace server's handlers run; otherwise they do what the recorded ones did.",
+    help: "Run the workspace server's real handlers. Default: return the recorded results.",
   },
   step: {
     kind: 'switch',
-    help: 'Stop before each input until Enter is pressed; q ends it.',
+    help: 'Wait for Enter before each input; q quits.',
   },
   inspect: {
     kind: 'text',
     placeholder: 'PORT|stately[:PORT]',
     optional: true,
-    help: 'Show the played session as mcp-actors --inspect shows a served one; best with --step. At the end Enter is waited for.',
+    help: 'Show the replayed session on a page, like mcp-actors --inspect; best with --step. Waits for Enter at the end.',
   },
   help: helpOption,
 } as const satisfies OptionTable;
 
 const help = `Usage: mcp-actors replay [options] FILE [DIRECTORIES...]
 
-Plays what --record has written: gives a session everything that came from outside,
-with the recorded time and ids, and compares everything that it does. Prints the
-first difference with the lines before it.
+Replays a recording made by --record: gives a session all recorded external input
+with the recorded times and ids, and compares all output. Prints the
+first difference with the preceding lines.
 
-The directories are those of the workspace server, with --live-handlers; without
-any they are the recorded ones.
+Directories are for the workspace server with --live-handlers. Default: the
+recorded ones.
 
 Options:
 ${optionsText(options)}
 
-Exit status: 0 if the session does what was recorded, 1 if it does something else,
-2 if the file cannot be played.
+Exit status: 0 if the session matches the recording, 1 if it differs,
+2 if the file cannot be replayed.
 `;
 
 export const command = commandOf(
@@ -62,7 +61,7 @@ export const command = commandOf(
     if (file === undefined) throw new UsageError('replay needs the FILE of a recording');
     const isLive = values['live-handlers'];
     if (directories.length > 0 && !isLive) {
-      throw new UsageError('replay takes directories with --live-handlers alone');
+      throw new UsageError('replay takes directories only with --live-handlers');
     }
     try {
       const recording = await readRecordingFile(file);
@@ -103,7 +102,7 @@ async function play(
       : shown(`${name}: as recorded: ${inputs} inputs given, ${outputs} outputs compared`);
     await print(process.stdout, told);
     if (note !== undefined) await print(process.stdout, shown(`${name}: ${note}`));
-    if (wish) await walk?.pause('Enter ends it. ');
+    if (wish) await walk?.pause('Press Enter to exit. ');
     return difference ? 1 : 0;
   } catch (error) {
     if (!(error instanceof Quit)) throw error;
@@ -113,7 +112,7 @@ async function play(
   }
 }
 
-/** The workspace server with the launch options of the recorded one. */
+/** Options for a workspace server with the recorded launch options. */
 function liveOptions({ name, header }: Recording, directories: readonly string[]): ReplayOptions {
   const launch: JsonObject = header?.launch ?? {};
   const cwd = typeof launch['cwd'] === 'string' ? launch['cwd'] : workingDirectory();
@@ -148,19 +147,19 @@ function isTexts(value: unknown): value is readonly string[] {
   return Array.isArray(value) && value.every((item) => typeof item === 'string');
 }
 
-/** A line of output without control sequences: a recording may contain any text. */
+/** Escapes control sequences, because a recording may contain any text. */
 function shown(line: string): string {
   return `${printable(line)}\n`;
 }
 
-/** The user has typed `q`. */
+/** Thrown when the user types `q`. */
 class Quit extends Error {}
 
-/** Waits for a line of stdin at each step; after the end of stdin, steps no longer wait. */
+/** Waits for a line of stdin before each step. After the end of stdin, steps do not wait. */
 function startWalk() {
   const lines = createInterface({ input: process.stdin, terminal: false });
   const typed = lines[Symbol.asyncIterator]();
-  /** Resolves to the typed line. */
+  /** Resolves with the typed line. */
   const pause = async (prompt: string) => {
     await print(process.stdout, prompt);
     const { value } = (await typed.next()) as IteratorResult<string, undefined>;

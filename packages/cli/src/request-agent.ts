@@ -1,9 +1,9 @@
-/** How the bridge sends requests over HTTP: by an agent of undici, which costs a fraction of what `fetch` does. */
+/** HTTP client of the bridge: an undici agent, which is much cheaper than `fetch`. */
 import type { HttpDispatcher } from 'mcp-actors/client';
 
 /**
- * An agent, which is loaded with the first request. Undefined if Node is to read the environment's
- * proxies, which only its `fetch` does, and if the runtime is not Node.
+ * Creates an agent that is loaded with the first request. Undefined if Node must use the
+ * environment's proxies, which only its `fetch` supports, and on other runtimes.
  *
  * @see docs/maintaining/decisions/19-nothing-is-sent-twice.md
  */
@@ -22,12 +22,12 @@ export function requestAgent(): HttpDispatcher | undefined {
   };
 }
 
-/** What is called of undici's `DispatchHandler` if a request cannot be begun. */
+/** The method of undici's `DispatchHandler` that reports a failed start. */
 interface FailingHandler {
   onResponseError(controller: null, error: unknown): void;
 }
 
-/** The whole of undici takes three times as long to load. */
+/** Imports one module, because all of undici takes three times as long to load. */
 async function madeAgent(): Promise<HttpDispatcher> {
   const { default: Agent } = await import('undici/lib/dispatcher/agent.js');
   return new Agent();

@@ -1,4 +1,4 @@
-/** `serve --http` and `bridge --http`: servers over HTTP. */
+/** `serve --http` and `bridge --http`: serves over HTTP. */
 import { defaultHttpLimits } from 'mcp-actors/http';
 import type { HttpOptions, ServerFactory, Stores } from 'mcp-actors/http';
 import { serving, textOfError } from 'mcp-actors/internal';
@@ -12,12 +12,12 @@ interface CommonOptions extends SessionOptions {
 }
 
 /**
- * Listens, and prints the address on stderr.
+ * Starts listening and prints the URL to stderr.
  *
- * @param serverWith gives the server, once it is known what is shared with other processes
- * @param common what each session gets
- * @param environment gives what a session gets from outside, such as its recorder
- * @throws {UsageError} the address cannot be listened on, or an option about it is wrong
+ * @param serverWith creates the server, given the shared stores
+ * @param common options of every session
+ * @param environment creates external inputs of a session, such as its recorder
+ * @throws {UsageError} if the address is unavailable or an option is invalid
  */
 export async function serveOverHttp(
   { host, authorization, allowedHosts, allowedOrigins, redis, nodeUrl, ...wish }: HttpSettings,
@@ -48,7 +48,7 @@ export async function serveOverHttp(
   }
 }
 
-/** What is shared with the other processes, within the limits of the endpoint. */
+/** Opens the stores shared with other processes, with the endpoint's limits. */
 async function storesAt(url: string, given: HttpSettings['limits']): Promise<Stores> {
   const endpoint = { ...defaultHttpLimits, ...given };
   const limits = {
@@ -58,7 +58,7 @@ async function storesAt(url: string, given: HttpSettings['limits']): Promise<Sto
     maxAgeMs: endpoint.eventTtlMs,
   };
   try {
-    // Its package is optional and may not be installed.
+    // The package is optional and may be missing.
     const { redisStores } = await import('mcp-actors/redis');
     return await redisStores({ url, limits });
   } catch (error) {
@@ -68,7 +68,7 @@ async function storesAt(url: string, given: HttpSettings['limits']): Promise<Sto
   }
 }
 
-/** What is wrong with the options; undefined if the error has another cause. */
+/** Message of an option or address error; undefined for other errors. */
 function faultOf(error: unknown): string | undefined {
   const isOption = error instanceof TypeError || error instanceof RangeError;
   return isOption ? error.message : addressFault(error);

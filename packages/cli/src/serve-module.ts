@@ -13,10 +13,10 @@ import { loaderFor, moduleAt, serverIn } from './module-server.ts';
 import type { ServeInvocation } from './options/arguments.ts';
 
 /**
- * Serves until the host has left or the process is told to end.
+ * Serves until the host disconnects or a signal arrives.
  *
- * @returns the process's exit code
- * @throws {UsageError} the module cannot be served, or an option is not for modules
+ * @returns the exit code
+ * @throws {UsageError} if the module cannot be served or an option does not apply to modules
  */
 export async function serveModule(invocation: ServeInvocation): Promise<number> {
   const { durable, limits, logLevel, logFile, inspect, record } = invocation;
@@ -71,9 +71,10 @@ function fileIn({ paths: [file, ...others], ...invocation }: ServeInvocation): s
 }
 
 /**
- * The module's own copy of the library: required if the module was, as tsx does in a project without `"type": "module"`.
+ * Imports the library as the module resolves it, because server and `serve` must come from the same
+ * copy.
  *
- * @throws {UsageError} it is not installed there
+ * @throws {UsageError} if it is not installed there
  */
 async function libraryOf(file: string): Promise<typeof serveEntry> {
   const require = createRequire(file);
@@ -89,10 +90,10 @@ async function libraryOf(file: string): Promise<typeof serveEntry> {
   }
 }
 
-/** @throws {UsageError} the module fails, or has no server */
+/** @throws {UsageError} if the module fails or has no server */
 async function loaded(file: string): Promise<McpServer> {
   const loader = /\.[cm]?tsx?$/.test(file) ? loaderFor(file, 'serve') : undefined;
-  // The module's own command line.
+  // Give the module its own command line.
   process.argv.splice(1, process.argv.length, file);
   try {
     if (loader !== undefined) await import(loader);

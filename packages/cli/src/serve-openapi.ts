@@ -1,4 +1,4 @@
-/** `serve --openapi`: the operations of an API as tools. */
+/** `serve --openapi`: serves the operations of an API as tools. */
 import { createMcpServer } from 'mcp-actors';
 import type { Fact, HandlerContext, McpServer, Report } from 'mcp-actors';
 import { toolsFromOpenApi } from '@mcp-actors/openapi';
@@ -6,20 +6,20 @@ import type { ApiValues } from '@mcp-actors/openapi';
 import { UsageError, packageVersion } from './command.ts';
 import type { OpenApiSettings } from './options/openapi-settings.ts';
 
-/** Facts that the log has of a document. */
+/** Log facts about a document. */
 type OpenApiFact = Fact<
-  /** An operation is left out: the document is wrong there. */
+  /** An operation is skipped because the document is invalid there. */
   | 'operation.unusable'
-  /** A keyword of a schema is left out. */
+  /** A schema keyword is ignored. */
   | 'schema.keywordIgnored'
-  /** Names of tools collide, and have a digest. */
+  /** Tool names collide and get a digest. */
   | 'tool.nameCollision'
 >;
 
 /**
- * A server with a tool for each operation that is wanted.
+ * Creates a server with one tool per selected operation.
  *
- * @throws {UsageError} the document cannot be used, or has no such operation
+ * @throws {UsageError} if the document is unusable or has no such operation
  */
 export async function openApiServer(
   { document, server, headers, query, exchange, include, exclude, checkResponses }: OpenApiSettings,
@@ -34,7 +34,7 @@ export async function openApiServer(
       authQuery: query,
       checkResponses,
       onUnusable: ({ operation, reason }) => {
-        const message = `${operation} is left out: ${reason}`;
+        const message = `${operation} is skipped: ${reason}`;
         report({ level: 'warning', name: 'operation.unusable', message });
       },
       onWarning: ({ name, message }) => report({ level: 'warning', name, message }),
@@ -44,7 +44,7 @@ export async function openApiServer(
         ...include.map((name) => ` --openapi-include ${name}`),
         ...exclude.map((name) => ` --openapi-exclude ${name}`),
       ].join('');
-      throw new Error(`there is no operation that could be served${filters && ` with${filters}`}`);
+      throw new Error(`no operation to serve${filters && ` with${filters}`}`);
     }
     return createMcpServer({ name: 'openapi', version: packageVersion(), tools });
   } catch (error) {
@@ -52,7 +52,7 @@ export async function openApiServer(
   }
 }
 
-/** Headers with a token for the API, for which that of the caller is exchanged. */
+/** Headers with a token for the API, exchanged for the caller's token. */
 function exchanged(audience: string, headers: ApiValues) {
   return async ({ exchangeToken }: HandlerContext): Promise<ApiValues> => {
     const { accessToken } = await exchangeToken({ audience });

@@ -12,24 +12,24 @@ import { openInspector } from './inspector.ts';
 import { fileSink } from './log-file.ts';
 import { UsageError, packageVersion } from './command.ts';
 
-/** What the log of a workspace tells beside what any server's does. */
+/** Log facts of a workspace server. */
 type WorkspaceFact = Fact<
-  /** One of several directories on the command line cannot be used. */
+  /** A directory on the command line is unusable. */
   | 'directory.unusable'
-  /** The roots have led to another project, or to another reason for it. */
+  /** Another project was selected, or for another reason. */
   | 'project.chosen'
-  /** No directory may be worked in: neither the roots nor what may stand in for them gives one. */
+  /** No project: neither the roots nor their fallbacks give a directory. */
   | 'project.missing'
-  /** A skill of the project is not served. */
+  /** A skill of the project is skipped. */
   | 'skill.skipped'
 >;
 
 /**
- * Serves until the client has gone or the process is told to end.
+ * Serves until the client disconnects or a signal arrives.
  *
  * @param script the command's module, as `import.meta.url`
- * @returns the process's exit code, once the log is flushed
- * @throws {UsageError} a directory or the log file cannot be used; nothing has been started
+ * @returns the exit code, after flushing the log
+ * @throws {UsageError} if a directory or the log file is unusable; nothing was started
  */
 export async function serveWorkspace(invocation: ServeInvocation, script: string): Promise<number> {
   const cwd = workingDirectory();

@@ -1,12 +1,12 @@
-/** What many servers write to stderr, on one: each line with its server, and only so many of each. */
+/** Merges the stderr of several servers, with prefixes and a rate limit per server. */
 import { printable } from 'mcp-actors/internal';
 import { withoutHidden } from './command.ts';
 
-/** How many lines of one server are written in a second; the rest are counted. */
+/** Maximum lines per server and second; further lines are counted. */
 const maxLines = 20;
-/** The longest line, characters. */
+/** Maximum length of a line, characters. */
 const longestLine = 2000;
-/** How much may wait for the reader of stderr, bytes; what servers write past it is dropped. */
+/** Maximum unread bytes of stderr; further output is dropped. */
 const maxUnreadBytes = 1024 ** 2;
 
 interface Writing {
@@ -14,14 +14,14 @@ interface Writing {
   leftOut: number;
 }
 
-/** Writes lines of one server's stderr to our own, unchanged. The last one comes without its line feed. */
+/** Writes a server's lines to our stderr unchanged. The last one has no line feed. */
 export function passOn(text: string): void {
   if (process.stderr.writableLength < maxUnreadBytes) {
     process.stderr.write(`${withoutHidden(text)}\n`);
   }
 }
 
-/** Takes whole lines of many servers, the last without its line feed. */
+/** Accepts whole lines of several servers, the last without its line feed. */
 export class StderrLines {
   readonly #write: (text: string) => void;
   readonly #servers = new Map<string, Writing>();
@@ -48,7 +48,7 @@ export class StderrLines {
     return writing;
   }
 
-  /** Ends a second. */
+  /** Ends a one-second window. */
   #next(server: string, { leftOut }: Writing): void {
     this.#servers.delete(server);
     if (leftOut > 0) this.#write(`[${printable(server)}] … ${leftOut} more lines in this second`);

@@ -1,4 +1,4 @@
-/** `mcp-actors tasks`: what a store of durable tasks has, for people. */
+/** `mcp-actors tasks`: shows and cancels the tasks of a durable store. */
 import { inWords, printableLines, quoted, storedTasks } from 'mcp-actors/internal';
 import { openTaskStore } from 'mcp-actors/serve';
 import type { TaskStore } from 'mcp-actors';
@@ -10,16 +10,16 @@ import { commandOf, helpOption } from './options/parse-options.ts';
 type StoredTasks = storedTasks.StoredTasks;
 type TaskOverview = storedTasks.TaskOverview;
 
-/** The keys of servers that seal, in the environment. */
+/** Environment variable with the servers' sealing keys. */
 const keysVariable = 'MCP_STATE_KEYS';
 
 const options = {
   durable: {
     kind: 'text',
     placeholder: 'DIR|URL',
-    help: 'Where the tasks are kept, as in "durable" of serve: a directory, postgres://… or redis://…',
+    help: 'Store of the tasks, as in "durable" of serve: a directory, postgres://… or redis://…',
   },
-  json: { kind: 'switch', help: 'Print JSON, an object in a line for each task.' },
+  json: { kind: 'switch', help: 'Print JSON, one object per line and task.' },
   help: helpOption,
 } as const satisfies OptionTable;
 
@@ -27,25 +27,25 @@ const help = `Usage: mcp-actors tasks --durable DIR|URL [list]
        mcp-actors tasks --durable DIR|URL show ID
        mcp-actors tasks --durable DIR|URL cancel ID
 
-Lists the durable tasks and calls of all servers that keep them there, shows one, or
-cancels one, wherever it runs: its process hears of it within seconds. A task that is parked
-runs nowhere until it is due.
+Lists the durable tasks and calls of all servers that use this store, shows one, or
+cancels one, wherever it runs: its process is notified within seconds. A parked task
+does not run until it is due.
 
-A server with stateKeys seals its tasks: then set ${keysVariable} to the same keys,
-between commas. Without them only ids, servers, processes and names of steps are shown.
+A server with stateKeys seals its tasks. Set ${keysVariable} to the same keys,
+separated by commas. Without them, only ids, servers, processes and step names are shown.
 
 Options:
 ${optionsText(options)}
 
-Exit status: 0; 1 if there is no such task, or it has ended already; 2 if what
-keeps the tasks cannot be opened, or the task to cancel is sealed.
+Exit status: 0 on success; 1 if the task does not exist or has already ended; 2 if the
+store cannot be opened or the task to cancel is sealed.
 
 Examples:
   mcp-actors tasks --durable ./state
   mcp-actors tasks --durable ./state cancel 1f0c2a3b.7d0f…
 `;
 
-/** How many tasks are read at a time. */
+/** Page size of reading tasks. */
 const pageSize = 100;
 
 export const command = commandOf(
@@ -55,23 +55,23 @@ export const command = commandOf(
     const [what = 'list', taskId, ...more] = positionals;
     const wanted = what === 'list' ? 0 : 1;
     if (!['list', 'show', 'cancel'].includes(what)) {
-      throw new UsageError(`tasks takes list, show or cancel, this is ${quoted(what)}`);
+      throw new UsageError(`tasks must be followed by list, show or cancel, got ${quoted(what)}`);
     }
     if ((taskId === undefined ? 0 : 1) + more.length !== wanted) {
       throw new UsageError(
-        `tasks ${what} takes ${wanted === 0 ? 'nothing more' : 'the ID of a task'}`,
+        `tasks ${what} takes ${wanted === 0 ? 'no further arguments' : 'the ID of a task'}`,
       );
     }
     if (values.durable === undefined) {
-      throw new UsageError('tasks needs --durable DIR|URL: where the tasks are kept');
+      throw new UsageError('tasks needs --durable DIR|URL, the store of the tasks');
     }
     let store: TaskStore;
     try {
-      // Nothing runs here, and the owner of the directory may be another user.
+      // Allow a directory of another user, because nothing is executed here.
       store = await openTaskStore(values.durable, { insecure: true });
     } catch (error) {
       const message = error instanceof Error ? error.message : String(error);
-      throw new UsageError(`The tasks cannot be opened: ${message}`, { cause: error });
+      throw new UsageError(`The store cannot be opened: ${message}`, { cause: error });
     }
     try {
       const tasks = storedTasksOf(store);
@@ -84,7 +84,7 @@ export const command = commandOf(
   },
 );
 
-/** @throws {UsageError} a key in the environment cannot be one */
+/** @throws {UsageError} if a key in the environment is invalid */
 function storedTasksOf(store: TaskStore): StoredTasks {
   try {
     return new storedTasks.StoredTasks(store);
@@ -94,7 +94,7 @@ function storedTasksOf(store: TaskStore): StoredTasks {
   }
 }
 
-/** What is said of tasks that no key opens. */
+/** Explanation for tasks that cannot be opened. */
 const whyNoTasks = `sealed: set ${keysVariable} to the stateKeys of their server`;
 
 async function list(tasks: StoredTasks, asJson: boolean): Promise<number> {
@@ -111,7 +111,7 @@ async function list(tasks: StoredTasks, asJson: boolean): Promise<number> {
     if (page.length < pageSize) break;
     after = page.at(-1)?.taskId;
   }
-  if (count === 0 && !asJson) await print(process.stdout, 'There are no tasks.\n');
+  if (count === 0 && !asJson) await print(process.stdout, 'No tasks.\n');
   if (sealed > 0) await print(process.stderr, `${sealed} of ${count} are ${whyNoTasks}.\n`);
   return 0;
 }
@@ -139,20 +139,20 @@ async function cancel(tasks: StoredTasks, taskId: string): Promise<number> {
   if (became === undefined) return await missing(taskId);
   if (became === 'sealed') throw new UsageError(`The task is ${whyNoTasks}`);
   if (became === 'written') {
-    await print(process.stdout, `The task ${taskId} is cancelled.\n`);
+    await print(process.stdout, `The task ${taskId} was cancelled.\n`);
     return 0;
   }
-  await print(process.stderr, `The task ${taskId} has ended already.\n`);
+  await print(process.stderr, `The task ${taskId} has already ended.\n`);
   return 1;
 }
 
 async function missing(taskId: string): Promise<number> {
-  await print(process.stderr, `There is no task ${quoted(taskId)}, or its time to live is over.\n`);
+  await print(process.stderr, `Unknown or expired task ${quoted(taskId)}.\n`);
   return 1;
 }
 
 function waitOf(task: TaskOverview): string | undefined {
-  if (task.isLeft && task.questions.length === 0) return 'a process that goes on with it';
+  if (task.isLeft && task.questions.length === 0) return 'a process to resume it';
   return inWords.formatWait(task);
 }
 

@@ -1,6 +1,6 @@
 /**
- * The workspaces of a server over HTTP. Each session has its own. Clients without sessions share
- * one if they ask for the same project.
+ * Workspaces of an HTTP server. Each session has its own. Sessionless clients share one per
+ * requested project.
  */
 import type { ServerWithOptions } from 'mcp-actors/internal';
 import type { ServerUse } from 'mcp-actors/internal';
@@ -9,10 +9,14 @@ import type { ServedHttpRequest } from 'mcp-actors';
 import { workspaceRootsUri, workspaceServer } from '@mcp-actors/workspace-server';
 import type { WorkspaceOptions } from '@mcp-actors/workspace-server';
 
-/** How many are kept for clients without sessions; the one that was asked for least lately goes. */
+/** Maximum number of workspaces for sessionless clients; the least recently used is dropped. */
 const maxKept = 64;
 
-/** Gives the workspace that a request is for. @param options of each of them */
+/**
+ * Returns the workspace of a request.
+ *
+ * @param options options of every workspace
+ */
 export function workspacesOf(
   options: WorkspaceOptions,
 ): (request: ServedHttpRequest, use: ServerUse) => ServerWithOptions {
@@ -52,8 +56,8 @@ function workspaceFor(
 }
 
 /**
- * The project that a client asks for in the URL; undefined if it asks for none. Several values
- * become a JSON text, which is not a path and is refused.
+ * Project requested in the URL, or undefined. Several values become a JSON text, which is rejected
+ * because it is not a path.
  */
 function projectPathIn(target: string): string | undefined {
   const at = target.indexOf('?');

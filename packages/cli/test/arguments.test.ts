@@ -192,7 +192,7 @@ describe('the command line', () => {
     [['--log-level'], /^--log-level needs a value, as in --log-level=VALUE$/],
     [['--log-level', '--chdir'], /^--log-level needs a value, as in --log-level=VALUE$/],
     [['--log-file='], /^--log-file needs FILE$/],
-    [['--inspect=0'], /^--inspect: "0" is neither a port from 1 to 65535 nor "stately"/],
+    [['--inspect=0'], /^--inspect must be a port from 1 to 65535, "stately" or .*, got "0"/],
     [['--inspect=65536'], /^--inspect: "65536" is neither/],
     [['--inspect=0.0.0.0:80'], /^--inspect: "0.0.0.0:80" is neither/],
     [['--chdir=yes'], /^--chdir takes no value, got "--chdir=yes"$/],

@@ -77,7 +77,7 @@ test('writes what each server of a file is, and the next time that nothing diffe
   expect(await lock(folder.file)).toEqual({
     code: 0,
     stdout: '',
-    stderr: said('Nothing differs from mcp-lock.json'),
+    stderr: said('mcp-lock.json is up to date'),
   });
   expect(readFileSync(folder.lock, 'utf8')).toBe(before);
 });
@@ -99,7 +99,7 @@ test('shows what differs, and writes it only if it is told to', async () => {
   const differs = await lock(folder.file);
   expect(differs).toMatchObject({
     code: 1,
-    stderr: said('mcp-lock.json is as it was. Allow what differs with --update'),
+    stderr: said('mcp-lock.json was not changed. Accept the differences with --update'),
   });
   expect(differs.stdout.split('\n').filter(Boolean).toSorted()).toEqual(shown.toSorted());
   // Nobody is at a terminal here.
@@ -127,14 +127,14 @@ test('writes nothing if one of the servers cannot be used, and names it', async 
   const folder = await folderWith({ a: server('a'), bad: { command: '/no/such/program' } });
   const { code, stderr } = await lock(folder.file);
   expect(code).toBe(1);
-  expect(stderr).toContain('Nothing is written.');
+  expect(stderr).toContain('Nothing was written.');
   expect(stderr).toContain('/no/such/program');
   expect(existsSync(folder.lock)).toBe(false);
 });
 
 test.each([
   [['--yes', 'mcp.json'], '--yes is about --update: give both'],
-  [['mcp.json', 'more'], 'takes one file, or one server'],
+  [['mcp.json', 'more'], 'takes one file or one server'],
   [[], "needs a file of servers, a URL, or a server's command"],
   [['--trust', 'new', 'mcp.json'], '--trust'],
 ])('the arguments %j are refused', async (args, why) => {
@@ -163,7 +163,7 @@ describe('mcp-actors bridge with a lock', () => {
   test('that is wanted and not there is refused', async () => {
     const folder = await folderWith({ a: server('a') });
     const started = command.run(['--trust', 'locked', folder.file], import.meta.url);
-    await expect(started).rejects.toThrow('write one with mcp-actors bridge lock');
+    await expect(started).rejects.toThrow('create it with mcp-actors bridge lock');
   });
 });
 
@@ -180,7 +180,7 @@ describe.skipIf(!hasTerminals)('at a terminal', () => {
       folder.path,
     );
     await shows('a more: new');
-    await shows('Allow this? y/N ');
+    await shows('Accept these changes? [y/N] ');
     press(`${answer}${key.enter}`);
     expect(await ended).toMatchObject({ code, screen: expect.stringContaining(shown) as never });
     expect(toolsIn(folder)).toEqual({ a: count });

@@ -61,7 +61,7 @@ describe('mcp-actors diagram', () => {
     expect(diagram('rooots')).toEqual({
       status: 2,
       stdout: '',
-      stderr: `mcp-actors: There is no machine "rooots"; there are ${names}\n`,
+      stderr: `mcp-actors: Unknown machine "rooots"; known: ${names}\n`,
     });
   });
 
@@ -70,10 +70,10 @@ describe('mcp-actors diagram', () => {
     [['roots', 'task'], 'diagram takes one name, these are 2'],
     [['./a.js', 'b', 'c'], 'diagram takes a file and one name, these are 3'],
     [['./nowhere.js'], '"./nowhere.js" cannot be loaded: Cannot find module'],
-    [['toString'], 'There is no machine "toString"'],
+    [['toString'], 'Unknown machine "toString"'],
     [['--forma=svg'], 'Unknown option --forma. Did you mean --format?'],
     [['--output='], '--output needs FILE'],
-    [['--output=/nowhere/at/all'], '--output: "/nowhere/at/all" cannot be written to: ENOENT'],
+    [['--output=/nowhere/at/all'], '--output: "/nowhere/at/all" cannot be written: ENOENT'],
   ])('%j is refused', async (args, message) => {
     await expect(command.run(args, import.meta.url)).rejects.toThrow(message);
   });
@@ -115,7 +115,7 @@ describe('of a module of one’s own', () => {
     });
     expect(diagram(file, 'third')).toMatchObject({
       status: 2,
-      stderr: `mcp-actors: There is no machine "third" in ${JSON.stringify(file)}; there are first, second\n`,
+      stderr: `mcp-actors: Unknown machine "third" in ${JSON.stringify(file)}; known: first, second\n`,
     });
   });
 
@@ -123,7 +123,7 @@ describe('of a module of one’s own', () => {
     const { status, stdout, stderr } = diagram(lab);
     expect([status, stdout]).toEqual([2, '']);
     expect(stderr).toMatch(
-      /has no machine: export one, or a tool or a server with a tool that is one/,
+      /has no machine: export a machine, a machine tool, or a server with one/,
     );
   });
 });

@@ -29,7 +29,7 @@ test.each([
   ['', /^"" is empty/],
   ['~/project', /No shell has expanded the ~/],
   ['${workspaceFolder}', /does not replace variables/],
-  ['file:///tmp', /Give a path, not a URI/],
+  ['file:///tmp', /Use a path, not a URI/],
 ])('%j is refused, and the message says why', (name, message) => {
   const check = () => checkDirectories([name], base);
   expect(check).toThrow(UsageError);
@@ -62,9 +62,9 @@ test.runIf(process.platform !== 'win32')('one that may not be read ends the star
   chmodSync(path, 0o700);
   expect([status, stderr]).toEqual([
     2,
-    `mcp-actors: ${JSON.stringify(path)} may not be read by this user (${path}). The arguments are directories to serve; see mcp-actors --help\n`,
+    `mcp-actors: ${JSON.stringify(path)} is not readable: permission denied (${path}). Arguments are directories to serve; see mcp-actors --help\n`,
   ]);
-  expect(() => refuseMistyped(['closed'], base, { what: 'a command', known: [] })).not.toThrow();
+  expect(() => rejectMistyped(['closed'], base, { what: 'a command', known: [] })).not.toThrow();
 });
 
 test('where none can be used each is named', () => {
@@ -73,7 +73,7 @@ test('where none can be used each is named', () => {
 
 describe('a word that may be a command', () => {
   const commands = { what: 'a command', known: ['check', 'doctor', '--inspect'] };
-  const refuse = (...names: readonly string[]) => refuseMistyped(names, base, commands);
+  const refuse = (...names: readonly string[]) => rejectMistyped(names, base, commands);
 
   test('is refused with the nearest, whatever follows it', () => {
     expect(() => refuse('dctor', '.')).toThrow(

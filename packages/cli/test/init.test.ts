@@ -91,11 +91,11 @@ describe('mcp-actors init', () => {
   });
 
   test.each([
-    [['full'], 'full is not empty: it has a, b, c and 1 more. Give a new or an empty directory'],
-    [['full/a'], 'full/a cannot be written: a file is in the way'],
-    [['full/a/b'], 'full/a/b cannot be written: a file is in the way'],
-    [[], 'Give the directory to write: mcp-actors init my-server'],
-    [['x', 'y'], 'init writes one directory, and 2 are named: x, y'],
+    [['full'], 'full must be new or empty, but contains a, b, c and 1 more'],
+    [['full/a'], 'full/a cannot be written: a file with this name exists'],
+    [['full/a/b'], 'full/a/b cannot be written: a file with this name exists'],
+    [[], 'init needs a directory, as in mcp-actors init my-server'],
+    [['x', 'y'], 'init must have one directory, got 2: x, y'],
     [['x', '--package', './none.tgz'], '--package ./none.tgz does not exist (looked for '],
     [['x', '--packages', 'y'], '--package'],
   ])('refuses %j, and writes nothing', async (args, message) => {

@@ -11,8 +11,6 @@ test.each([
 test.each(['stately:', 'stately:0', 'stately:65536', 'stately9000', 'Stately', 'stately:x'])(
   '--inspect=%s is refused',
   (value) => {
-    expect(() => readInspectorSettings(value)).toThrow(
-      `"${value}" is neither a port from 1 to 65535 nor`,
-    );
+    expect(() => readInspectorSettings(value)).toThrow('--inspect must be a port from 1 to 65535');
   },
 );

@@ -197,7 +197,7 @@ describe('a sink', () => {
   test('over a file that cannot be written is a clear error', () => {
     const open = (path: string) => () => fileSink(path);
     expect(open(tmpdir())).toThrow(UsageError);
-    expect(open(tmpdir())).toThrow(/^--log-file: ".*" cannot be written to: EISDIR/);
+    expect(open(tmpdir())).toThrow(/^--log-file: ".*" cannot be written: EISDIR/);
     expect(open(join(tmpdir(), 'no', 'such', 'file'))).toThrow(/ENOENT/);
   });
 

@@ -83,7 +83,7 @@ describe('official inspector', () => {
     expect(initialize).toMatchObject({ sessionId: session.sessionId });
     expect(JSON.stringify(events.all)).not.toMatch(/hunter2|abcdef0123456789/);
     expect(server.stderr).toMatch(
-      /^mcp-actors: the session is sent to the inspector at ws:\/\/127\.0\.0\.1:\d+, whenever one listens there\n$/,
+      /^mcp-actors: the session is sent to the inspector at ws:\/\/127\.0\.0\.1:\d+ while one is listening there\n$/,
     );
   });
 

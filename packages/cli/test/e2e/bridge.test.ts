@@ -393,7 +393,7 @@ describe('a failure', () => {
     [['bridge'], /needs a file of servers, a URL, or a server's command/],
     [['bridge', '--', 'https://a.example'], /is a URL/],
     [['bridge', '--allow-host', 'a', '--', 'node'], /--allow-host is about HTTP/],
-    [['bridge', 'https://a.example/mcp', 'more'], /takes one file, or one server/],
+    [['bridge', 'https://a.example/mcp', 'more'], /takes one file or one server/],
     [['bridge', '--rate', 'who', '--', 'node'], /"who" is not PATTERN=N\/TIME/],
     [['bridge', '--rate', 'who=2', '--', 'node'], /--rate\.who: "2" is not a number of calls/],
     [

@@ -164,7 +164,7 @@ describe('mcp-actors check', () => {
       'check takes --url or a command, not both: ',
       ['--url', 'http://127.0.0.1:1/mcp', '--', 'node', 'server.js'],
     ],
-    ['--url: "localhost" is no URL of http or https', ['--url', 'localhost']],
+    ['--url must be an http or https URL, got "localhost"', ['--url', 'localhost']],
     [
       '--url: credentials belong in --header, not in the URL',
       ['--url', 'http://a:b@127.0.0.1:1/mcp'],
@@ -177,7 +177,7 @@ describe('mcp-actors check', () => {
     ['--only: there is no invariant "pong"', ['--only', 'pong', ...server]],
     ['--play: there is no move "dance"', ['--play', 'initialize dance', ...server]],
     ['--call slow: {no is not JSON', ['--call', 'slow={no', ...server]],
-    ['--call slow: [] is not a JSON object', ['--call', 'slow=[]', ...server]],
+    ['--call slow: arguments must be a JSON object, got []', ['--call', 'slow=[]', ...server]],
     ['--call: "=1" names no tool', ['--call', '=1', ...server]],
     ['--revision: "2020-01-01" is not one of 2025-11-25', ['--revision', '2020-01-01', ...server]],
   ])('takes no such arguments: %s', async ([expected, args]) => {

@@ -79,11 +79,11 @@ describe('mcp-actors config --write', () => {
     expect(statSync(file).mode % 0o1000).toBe(0o600);
     expect(realpathSync(link)).toBe(file);
     expect(config('--write', 'claude-code', '--yes', '--follow-roots').stdout).toMatch(
-      /^Claude Code has it already/,
+      /^Already configured in Claude Code/,
     );
     expect(config('--remove', 'claude-code', '-y').status).toBe(0);
     expect(readFileSync(file, 'utf8')).toBe(mine);
-    expect(config('--remove', 'claude-code').stdout).toMatch(/^Claude Code does not have it/);
+    expect(config('--remove', 'claude-code').stdout).toMatch(/^Not configured in Claude Code/);
   });
 
   test.each([
@@ -118,9 +118,9 @@ describe('mcp-actors config --write', () => {
   });
 
   test.each([
-    [['--write'], /--write: no host is named\. Name one of claude-code, .*zed/],
+    [['--write'], /--write: a host is required\. Hosts: claude-code, .*zed/],
     [['--write', 'mcpServers'], /mcpServers is a form that several hosts share/],
-    [['--write', 'cursor', '--remove'], /Give one of --write and --remove/],
+    [['--write', 'cursor', '--remove'], /--write and --remove exclude each other/],
     [['cursor', '--yes'], /--yes goes with --write and --remove/],
   ])('refuses %j', (args, why) => {
     const { status, stderr } = config(...args);
