@@ -22,7 +22,7 @@ export type ConnectionLoss =
        */
       readonly withheld?: readonly string[];
       /** Invalid input received before the connection was ready. */
-      readonly unread?: UnreadInput;
+      readonly unread?: InvalidInput;
     }
   /** The command could not be started. */
   | { readonly kind: 'spawn-failed'; readonly error: unknown }

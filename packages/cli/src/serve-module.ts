@@ -72,7 +72,7 @@ function fileIn({ paths: [file, ...others], ...invocation }: ServeInvocation): s
 
 /**
  * Imports the library as the module resolves it, because server and `serve` must come from the same
- * copy.
+ * copy. Uses `require` if the module was required, as tsx does without `"type": "module"`.
  *
  * @throws {UsageError} if it is not installed there
  */

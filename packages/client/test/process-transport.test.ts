@@ -264,7 +264,7 @@ describe('a transport to a process', () => {
     await expect.poll(() => heard.length).toBe(8);
     expect(heard).toEqual([
       expect.stringContaining('The server printed text to stdout'),
-      expect.stringContaining('A message is a JSON object'),
+      expect.stringContaining('must be a JSON object, got 7'),
       { jsonrpc: '2.0', method: 'notifications/one' },
       'The server could not read a message: What?',
       expect.stringMatching(/^The server's answer cannot be read: .*"result" must be an object/),
