@@ -33,20 +33,20 @@ async function startDeaf(end?: 'crashes'): Promise<Started> {
   return server;
 }
 
-test('a server that is deaf is ended, with its helper', async () => {
+test('kills an unresponsive server and its helper', async () => {
   const server = await startDeaf();
   server.stop();
   expect(await server.gone).toMatchObject({ group: 'empty' });
 });
 
-test('a server that crashes leaves no helper', async () => {
+test('ends the helper of a crashed server', async () => {
   const server = await startDeaf('crashes');
   server.stdin?.write('\n');
   expect(await server.told('process.exited')).toMatchObject({ code: 7 });
   expect(await server.gone).toMatchObject({ group: 'empty' });
 });
 
-test('a host that is killed leaves neither a server nor its helper', async () => {
+test('ends servers and helpers when the host is killed', async () => {
   const host = spawn(process.execPath, program('packages/processes/test/anywhere-host.ts'), {
     stdio: ['ignore', 'pipe', 'inherit'],
   });

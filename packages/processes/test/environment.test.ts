@@ -16,19 +16,19 @@ const own = {
 };
 
 describe('the environment of a process', () => {
-  test('is what every process needs, and no secret of the host [PROC-06]', () => {
+  test('contains what every process needs and no host secrets [PROC-06]', () => {
     const { HOME, PATH, LANG, LC_ALL, LC_TIME, TMPDIR } = own;
     // What old shells would run is left out.
     expect(environmentFor({}, false, own)).toEqual({ HOME, PATH, LANG, LC_ALL, LC_TIME, TMPDIR });
   });
 
-  test('has what its entry declares, which wins, and may unset', () => {
+  test('lets declared variables override and unset inherited ones', () => {
     const environment = environmentFor({ HOME: '/srv', KEY: 'k', PATH: undefined }, false, own);
     expect(environment).toMatchObject({ HOME: '/srv', KEY: 'k' });
     expect(environment).not.toHaveProperty('PATH');
   });
 
-  test('has more of the host if that is asked for, by names and beginnings', () => {
+  test('inherits additional variables by name or prefix', () => {
     const names = ['HTTPS_PROXY', 'NPM_*'];
     const environment = environmentFor({}, names, own);
     expect(environment).toMatchObject({
@@ -40,7 +40,7 @@ describe('the environment of a process', () => {
     expect(environmentFor({}, networkVariables, own)).toHaveProperty('HTTPS_PROXY');
   });
 
-  test('is all of the host if that is asked for', () => {
+  test('inherits the whole host environment on request', () => {
     const { SHELL, ...rest } = own;
     expect(SHELL).toContain('()');
     expect(environmentFor({}, true, own)).toEqual(rest);

@@ -35,7 +35,7 @@ async function startHost(...args: readonly string[]) {
   return { host, groups, line };
 }
 
-test('a host that is killed leaves no server, and no helper of a server [PROC-05]', async () => {
+test('ends servers and helpers when the host is killed [PROC-05]', async () => {
   const { host, groups } = await startHost();
   for (const group of groups) expect(membersOf(group)).not.toEqual([]);
   host.kill('SIGKILL');
@@ -43,7 +43,7 @@ test('a host that is killed leaves no server, and no helper of a server [PROC-05
   for (const group of groups) await emptied(group);
 });
 
-test('a host that is killed leaves its servers the time to end by themselves', async () => {
+test('gives servers time to exit when the host is killed', async () => {
   const folder = await mkdtemp(join(tmpdir(), 'host-'));
   const lastWords = join(folder, 'last-words');
   const { host, groups } = await startHost('watched', 'lives', lastWords);
@@ -53,19 +53,19 @@ test('a host that is killed leaves its servers the time to end by themselves', a
   await rm(folder, { recursive: true });
 });
 
-test('a host that exits without closing anything leaves nothing either [PROC-05]', async () => {
+test('ends servers when the host exits without closing them [PROC-05]', async () => {
   const { host, groups } = await startHost('watched', 'exit');
   if (host.exitCode === null) await once(host, 'exit');
   for (const group of groups) await emptied(group);
 });
 
-test('without watchers, a host that exits still leaves nothing [PROC-05]', async () => {
+test('ends servers on host exit even without watchers [PROC-05]', async () => {
   const { host, groups } = await startHost('unwatched', 'exit');
   if (host.exitCode === null) await once(host, 'exit');
   for (const group of groups) await emptied(group);
 });
 
-test('the first process of a container has no watchers, and no zombies of them', async (context) => {
+test('starts no watchers as pid 1 of a container', async (context) => {
   const unshare = (...command: readonly string[]) =>
     promisify(execFile)('unshare', ['--pid', '--fork', '--mount-proc', ...command]);
   await unshare('true').catch(() => context.skip('unshare is not allowed here'));
@@ -76,7 +76,7 @@ test('the first process of a container has no watchers, and no zombies of them',
   expect(JSON.parse(stdout)).toEqual({ during: ['cat', 'node'], after: ['node'], facts: [] });
 });
 
-test('an interrupt of the host, as from its terminal, does not reach a server [PROC-08]', async () => {
+test("shields servers from Ctrl-C in the host's terminal [PROC-08]", async () => {
   const { host, groups, line } = await startHost();
   const before = groups.map((group) => membersOf(group).map(({ pid }) => pid));
   process.kill(-(host.pid as number), 'SIGINT');

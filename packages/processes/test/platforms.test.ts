@@ -12,7 +12,7 @@ describe('a command on Windows', () => {
   const files = (command: string, variables: { readonly [name: string]: string } = env) =>
     candidateFiles(command, 'D:\\work', variables, windows).files;
 
-  test('is looked for with each ending in each folder of the PATH, however that is written', () => {
+  test('tries every extension in every PATH directory', () => {
     expect(files('npx')).toEqual([
       'C:\\bin\\npx.EXE',
       'C:\\bin\\npx.CMD',
@@ -23,7 +23,7 @@ describe('a command on Windows', () => {
     ]);
   });
 
-  test('that has an ending is looked for as it is first', () => {
+  test('tries a name with an extension unchanged first', () => {
     expect(files('npx.cmd', { Path: 'C:\\bin' })[0]).toBe('C:\\bin\\npx.cmd');
     expect(files('server.v2', { Path: 'C:\\bin', PATHEXT: '.EXE' })).toEqual([
       'C:\\bin\\server.v2.EXE',
@@ -35,18 +35,18 @@ describe('a command on Windows', () => {
     ['.\\server.exe', 'D:\\work\\server.exe'],
     ['E:\\apps\\server.exe', 'E:\\apps\\server.exe'],
     ['\\\\host\\share\\server.exe', '\\\\host\\share\\server.exe'],
-  ])('that is a path is looked for there alone: %s', (command, file) => {
+  ])('does not search PATH for a path: %s', (command, file) => {
     const places = candidateFiles(command, 'D:\\work', env, windows);
     expect([places.files[0], places.path]).toEqual([file, undefined]);
     expect(places.files.every((each) => each.startsWith(file))).toBe(true);
   });
 
-  test('is found nowhere without a PATH: the working directory is not looked at', () => {
+  test('does not search the working directory without PATH', () => {
     expect(files('npx', {})).toEqual([]);
   });
 });
 
-test('a command on POSIX is looked for in the PATH, whose empty folder is the working directory', () => {
+test('searches PATH on POSIX, where an empty entry is the working directory', () => {
   const places = (command: string, env: { readonly [name: string]: string }) =>
     candidateFiles(command, '/work', env, posixPlatform.names).files;
   expect(places('npx', { PATH: '/bin::tools', Path: '/other' })).toEqual([
@@ -61,14 +61,14 @@ test('a command on POSIX is looked for in the PATH, whose empty folder is the wo
 describe('the environment on Windows', () => {
   const own = { Path: 'C:\\bin', SystemRoot: 'C:\\Windows', HOME: 'x', NPM_token: 'sesame' };
 
-  test('has what every process needs, under the names that it had', () => {
+  test('keeps the spelling of the variables that every process needs', () => {
     expect(environmentFor({}, false, own, windows)).toEqual({
       Path: 'C:\\bin',
       SystemRoot: 'C:\\Windows',
     });
   });
 
-  test('has one variable of a name, however an entry writes it', () => {
+  test('treats variable names as case-insensitive', () => {
     expect(environmentFor({ PATH: 'D:\\' }, ['npm_*'], own, windows)).toEqual({
       PATH: 'D:\\',
       SystemRoot: 'C:\\Windows',
@@ -77,7 +77,7 @@ describe('the environment on Windows', () => {
   });
 });
 
-test('the tools of Windows are found without the PATH', () => {
+test('finds Windows tools without PATH', () => {
   expect(windowsTools({ SystemRoot: 'D:\\Windows', PATH: 'C:\\evil' })).toEqual({
     cmd: 'D:\\Windows\\System32\\cmd.exe',
     findstr: 'D:\\Windows\\System32\\findstr.exe',
@@ -87,7 +87,7 @@ test('the tools of Windows are found without the PATH', () => {
   expect(windowsTools({}).cmd).toBe('C:\\Windows\\System32\\cmd.exe');
 });
 
-test('which system this is, is asked in one place', () => {
+test('checks the platform in only one module', () => {
   const folder = new URL('../src/', import.meta.url);
   const asking = readdirSync(folder).filter((name) =>
     readFileSync(new URL(name, folder), 'utf8').includes("'win32'"),

@@ -49,7 +49,7 @@ function start() {
   return { host, shutdowns, drains, log, logged, end };
 }
 
-test('the first signal ends the session, and not the process', async () => {
+test('ends only the session on the first signal', async () => {
   const { host, shutdowns, drains, logged, end } = start();
   host.emit('SIGTERM', 'SIGTERM');
   expect(shutdowns).toEqual(['SIGTERM']);
@@ -59,7 +59,7 @@ test('the first signal ends the session, and not the process', async () => {
   expect(await end.exitCode({ kind: 'shutdown', reason: 'SIGTERM' })).toBe(0);
 });
 
-test('a signal is taken once, also where listeners that it adds are called for it, as in Deno', async () => {
+test('handles a signal once even if added listeners receive it, as in Deno', async () => {
   const { host, shutdowns } = start();
   host.on('newListener', (name, listener: (name: unknown) => void) => listener(name));
   host.emit('SIGTERM', 'SIGTERM');
@@ -73,7 +73,7 @@ test.each([
   ['SIGTERM', 'SIGINT', 130],
   ['SIGINT', 'SIGTERM', 143],
   ['SIGHUP', 'SIGHUP', 129],
-])('%s and then %s ends the process at once with %d', async (first, second, code) => {
+])('%s followed by %s exits immediately with %d', async (first, second, code) => {
   const { host, shutdowns } = start();
   host.emit(first, first);
   host.emit(second, second);
@@ -86,7 +86,7 @@ test.each([
   ['uncaughtException', 'uncaught exception'],
   ['unhandledRejection', 'unhandled rejection'],
 ])(
-  '%s is logged and ends the session with exit code 1; more of them are logged',
+  '%s is logged and ends the session with exit code 1; repetitions are logged',
   async (event, origin) => {
     const { host, shutdowns, logged, end } = start();
     host.emit(event, new Error('boom'));
@@ -100,7 +100,7 @@ test.each([
   },
 );
 
-test('a session that does not end in its time is left behind', async () => {
+test('exits without a session that exceeds its timeout', async () => {
   const { host, logged } = start();
   host.emit('SIGINT', 'SIGINT');
   await vi.advanceTimersByTimeAsync(2349);
@@ -119,7 +119,7 @@ test.each([
   expect(await start().end.exitCode(cause)).toBe(code);
 });
 
-test('a session that failed is logged with its error', async () => {
+test('logs the error of a failed session', async () => {
   vi.spyOn(process, 'on').mockReturnValue(process);
   const { log, logged } = start();
   const error = new Error('bug');
@@ -130,7 +130,7 @@ test('a session that failed is logged with its error', async () => {
   expect(logged[0]).toMatchObject({ name: 'session.failed', level: 'error', details: { error } });
 });
 
-test('a file request that hangs does not keep the process: its exit would wait, so a signal ends it', async () => {
+test('kills the process if a hanging file request would block its exit', async () => {
   const { host, logged, end } = start();
   const exits: unknown[] = [];
   host.on('exit', (code) => exits.push(code));
@@ -147,7 +147,7 @@ test('a file request that hangs does not keep the process: its exit would wait, 
   expect(exits).toEqual([0]);
 });
 
-test('a file request that ends in time changes nothing', async () => {
+test('exits normally after a file request that ends in time', async () => {
   const { host, logged, end } = start();
   host.active.push('FSReqPromise');
   const code = end.exitCode({ kind: 'input-ended' });
@@ -160,7 +160,7 @@ test('a file request that ends in time changes nothing', async () => {
   expect(host.exits).toEqual([0]);
 });
 
-test('a second signal while a file request hangs ends the process by that signal', async () => {
+test('dies by the second signal while a file request hangs', async () => {
   const { host } = start();
   host.active.push('FSReqCallback');
   host.emit('SIGTERM', 'SIGTERM');

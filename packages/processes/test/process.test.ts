@@ -9,7 +9,7 @@ afterEach(endAll);
 const soon = { inputMs: 20, terminateMs: 20 };
 
 describe.each([{ isWatched: true }, { isWatched: false }])('a process, %o', (watching) => {
-  test('that obeys ends with its input [PROC-01]', async () => {
+  test('exits when its stdin closes [PROC-01]', async () => {
     const server = start('cat', [], watching);
     const { pid } = await server.told('process.launched');
     server.stop();
@@ -19,7 +19,7 @@ describe.each([{ isWatched: true }, { isWatched: false }])('a process, %o', (wat
     expectEmpty(pid);
   });
 
-  test('that is deaf to the end of its input is terminated [PROC-01]', async () => {
+  test('gets SIGTERM if it ignores the end of stdin [PROC-01]', async () => {
     const server = script('echo up; exec sleep 1000', { ...watching, times: { inputMs: 20 } });
     await server.line();
     server.stop();
@@ -28,7 +28,7 @@ describe.each([{ isWatched: true }, { isWatched: false }])('a process, %o', (wat
     expectEmpty(server.pid as number);
   });
 
-  test('that is deaf to SIGTERM, with all it has started, is killed [PROC-01]', async () => {
+  test('is killed with its descendants if it ignores SIGTERM [PROC-01]', async () => {
     const deaf = 'trap "" TERM; sleep 1000 & echo up; while :; do sleep 1000; done';
     const server = script(deaf, { ...watching, times: soon });
     await server.line();
@@ -39,7 +39,7 @@ describe.each([{ isWatched: true }, { isWatched: false }])('a process, %o', (wat
     expectEmpty(server.pid as number);
   });
 
-  test('that is stopped by a signal of job control is still terminated', async () => {
+  test('is terminated even while stopped by job control', async () => {
     const server = script('echo up; kill -STOP $$; sleep 1000', {
       ...watching,
       times: { inputMs: 20 },
@@ -50,7 +50,7 @@ describe.each([{ isWatched: true }, { isWatched: false }])('a process, %o', (wat
     expect(server.reports[1]).toMatchObject({ signal: 'SIGTERM' });
   });
 
-  test('that crashes is told with its code, and what it has started ends [PROC-03]', async () => {
+  test('reports its exit code after a crash and ends its descendants [PROC-03]', async () => {
     const server = script('sleep 1000 >/dev/null 2>&1 & echo $!; exit 3', watching);
     const helper = Number(await server.line());
     expect(await server.told('process.exited')).toMatchObject({ code: 3, signal: null });
@@ -59,13 +59,13 @@ describe.each([{ isWatched: true }, { isWatched: false }])('a process, %o', (wat
     expect(processTable().map(({ pid }) => pid)).not.toContain(helper);
   });
 
-  test('that is killed by somebody is told with the signal', async () => {
+  test('reports the signal that killed it', async () => {
     const server = script('echo up; kill -SEGV $$', watching);
     expect(await server.told('process.exited')).toMatchObject({ code: null, signal: 'SIGSEGV' });
     await server.gone;
   });
 
-  test('whose helper holds stdout has ended all the same, and what it wrote is read [PROC-04]', async () => {
+  test('counts as exited while a helper holds its stdout, and its output is read [PROC-04]', async () => {
     // The helper ignores SIGTERM: it holds the pipe until it is killed.
     const holder = '(trap "" TERM; echo first; sleep 1000) & read go; echo last; exit 4';
     const clock = new HeldClock(300);
@@ -82,7 +82,7 @@ describe.each([{ isWatched: true }, { isWatched: false }])('a process, %o', (wat
     expectEmpty(server.pid as number);
   });
 
-  test('that wraps another, as npx does, ends with it [PROC-03]', async () => {
+  test('ends together with the process it wraps, as npx does [PROC-03]', async () => {
     const server = script("sh -c 'echo $$; cat; true'; exit 7", watching);
     const inner = Number(await server.line());
     expect(membersOf(server.pid as number).map(({ pid }) => pid)).toContain(inner);
@@ -92,7 +92,7 @@ describe.each([{ isWatched: true }, { isWatched: false }])('a process, %o', (wat
     expectEmpty(server.pid as number);
   });
 
-  test('that is started through npm ends with all that npm has started', async () => {
+  test('ends all processes of npm', async () => {
     const server = start('npm', ['exec', '--offline', '-c', 'cat; true'], watching);
     await server.told('process.launched');
     server.stdin?.write('up\n');
@@ -105,7 +105,7 @@ describe.each([{ isWatched: true }, { isWatched: false }])('a process, %o', (wat
     expectEmpty(pid);
   });
 
-  test('that wraps another and ends before it leaves that its time', async () => {
+  test('gives the wrapped process time if the wrapper exits first', async () => {
     // The one inside does not read, and the wrapper does.
     const server = script('sleep 1000 & echo $!; cat; exit 0', watching);
     const inner = Number(await server.line());
@@ -120,7 +120,7 @@ describe.each([{ isWatched: true }, { isWatched: false }])('a process, %o', (wat
     expectEmpty(server.pid as number);
   });
 
-  test('is ended once, however often that is asked for', async () => {
+  test('is stopped only once despite repeated requests', async () => {
     const server = script('echo up; cat >/dev/null; echo bye', watching);
     await server.line();
     for (let times = 0; times < 5; times++) server.stop();
@@ -129,7 +129,7 @@ describe.each([{ isWatched: true }, { isWatched: false }])('a process, %o', (wat
     expect(server.order).toEqual(['launched', 'exited', 'gone']);
   });
 
-  test('is killed at once if that is asked for while it is being stopped', async () => {
+  test('is killed immediately on request while stopping', async () => {
     const server = script('trap "" TERM; echo up; while :; do sleep 1000; done', watching);
     await server.line();
     server.stop();
@@ -138,7 +138,7 @@ describe.each([{ isWatched: true }, { isWatched: false }])('a process, %o', (wat
     expect(server.reports[1]).toMatchObject({ signal: 'SIGKILL' });
   });
 
-  test('that is stopped while it is looked for is never started', async () => {
+  test('is never started if stopped while being located', async () => {
     const server = script('echo up', watching);
     server.stop();
     expect(await server.gone).toMatchObject({ group: 'empty' });
@@ -146,7 +146,7 @@ describe.each([{ isWatched: true }, { isWatched: false }])('a process, %o', (wat
     expect(server.stdin).toBeUndefined();
   });
 
-  test('whose actor is stopped is killed with all it has started', async () => {
+  test('is killed with its descendants when its actor stops', async () => {
     const server = script('sleep 1000 & echo $!; cat', watching);
     await server.line();
     const pid = server.pid as number;
@@ -154,14 +154,14 @@ describe.each([{ isWatched: true }, { isWatched: false }])('a process, %o', (wat
     await expect.poll(() => membersOf(pid)).toEqual([]);
   });
 
-  test('leads a session of its own, so that a terminal does not reach it [PROC-08]', async () => {
+  test('leads its own session, detached from the terminal [PROC-08]', async () => {
     const server = start('cat', [], watching);
     const { pid } = await server.told('process.launched');
     const [leader] = membersOf(pid).filter((member) => member.pid === pid);
     expect(leader).toMatchObject({ group: pid, session: pid, parent: process.pid });
   });
 
-  test('has no child that it did not start', async () => {
+  test('has no foreign children', async () => {
     const server = start('cat', [], watching);
     const { pid } = await server.told('process.launched');
     server.stdin?.write('up\n');
@@ -170,7 +170,7 @@ describe.each([{ isWatched: true }, { isWatched: false }])('a process, %o', (wat
     expect(processTable().filter(({ parent }) => parent === pid)).toEqual([]);
   });
 
-  test('gets its arguments as they are, whatever a shell would make of them [PROC-09]', async () => {
+  test('gets its arguments unchanged by any shell [PROC-09]', async () => {
     const odd = ['$HOME', '"', "'", '; exit 9', '*', '', 'a\nb', '-e', '`id`', 'ü'];
     const print = 'process.stdout.write(JSON.stringify(process.argv.slice(1))+"\\n")';
     const server = start(process.execPath, ['-e', print, '--', ...odd], watching);
@@ -178,7 +178,7 @@ describe.each([{ isWatched: true }, { isWatched: false }])('a process, %o', (wat
     await server.gone;
   });
 
-  test('gets the environment that it is given, and nothing of ours or of a shell [PROC-06]', async () => {
+  test('gets exactly the given environment [PROC-06]', async () => {
     const server = start('env', [], { ...watching, env: { ONE: 'a b', HOME: '/nowhere' } });
     const lines = await server.lines();
     await server.gone;

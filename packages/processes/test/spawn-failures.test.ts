@@ -38,23 +38,23 @@ async function failure(command: string, args: string[] = [], options: StartOptio
 const inside = (name: string) => JSON.stringify(join(folder, name));
 
 describe.each([{ isWatched: true }, { isWatched: false }])('a command, %o,', (watching) => {
-  test('that is nowhere in PATH is told with that PATH [PROC-07]', async () => {
+  test('reports the searched PATH if it is not found [PROC-07]', async () => {
     const message = `Command "no-such-server" not found in PATH (${path})`;
     expect(await failure('no-such-server', [], watching)).toBe(message);
   });
 
-  test('that is a path to nothing is told as it was written', async () => {
+  test('reports a missing path as written', async () => {
     expect(await failure('./nothing', [], watching)).toBe('Command "./nothing" not found');
     expect(await failure('./dangling', [], watching)).toBe('Command "./dangling" not found');
     expect(await failure('plain/x', [], watching)).toBe('Command "plain/x" not found');
   });
 
-  test('that is too long for the system is told with what the system says', async () => {
+  test("reports the system's error for a command that is too long", async () => {
     const long = Array.from({ length: 40 }, () => 'x'.repeat(100_000));
     expect(await failure('true', long, watching)).toMatch(/^"true" could not be started: .*E2BIG/);
   });
 
-  test('that is found runs from where it was found, relative to its own directory', async () => {
+  test('resolves relative to its working directory', async () => {
     const options = { ...watching, cwd: folder, env: { PATH: `bin:${path}` } };
     expect(await start('tool', [], options).line()).toBe(`found as ${join(folder, 'bin/tool')}`);
     expect(await start('./bin/tool', [], options).line()).toContain('found as');
@@ -63,14 +63,14 @@ describe.each([{ isWatched: true }, { isWatched: false }])('a command, %o,', (wa
 });
 
 describe('a command', () => {
-  test('that is a directory or not executable is told so [PROC-07]', async () => {
+  test('reports a directory or a non-executable file [PROC-07]', async () => {
     expect(await failure('./directory')).toBe(`${inside('directory')} is a directory`);
     expect(await failure('./plain')).toBe(`${inside('plain')} is not executable`);
     const env = { PATH: `${folder}:${path}` };
     expect(await failure('plain', [], { env })).toBe(`${inside('plain')} is not executable`);
   });
 
-  test('whose interpreter is missing or none is told so', async () => {
+  test('reports an unusable interpreter', async () => {
     expect(await failure('./orphan')).toBe(
       '"./orphan" needs the interpreter "/no/such/interpreter", which does not exist',
     );
@@ -79,7 +79,7 @@ describe('a command', () => {
     );
   });
 
-  test('is not blamed for its working directory [PROC-07]', async () => {
+  test('reports an unusable working directory instead of the command [PROC-07]', async () => {
     expect(await failure('true', [], { cwd: join(folder, 'nowhere') })).toBe(
       `The working directory ${inside('nowhere')} does not exist`,
     );
@@ -110,16 +110,16 @@ describe('a command', () => {
       { '': 'x' },
       'Names of environment variables must not be empty or contain "=" or NUL, got ""',
     ],
-  ])('%j with %j and %j is refused', async (command, args, env, message) => {
+  ])('rejects %j with %j and %j', async (command, args, env, message) => {
     const options = { env: env as { readonly [name: string]: string } };
     expect(await failure(command as string, args as string[], options)).toBe(message);
   });
 
-  test('that could be started again and again is told each time', async () => {
+  test('reports every failed start', async () => {
     for (let times = 0; times < 3; times++) await failure('no-such-server');
   });
 
-  test('with variables that a shell drops gets them, without a watcher, and that is reported', async () => {
+  test('passes variables a shell would drop, skips the watcher, and reports it', async () => {
     const env = { 'npm_config_@a:registry': 'https://registry.example' };
     const server = start('env', [], { env });
     expect(await server.lines()).toContain('npm_config_@a:registry=https://registry.example');

@@ -12,7 +12,7 @@ function told(pieces: readonly Buffer[]): string[] {
 }
 
 describe('what a process writes to its standard error', () => {
-  test('is given on whole, in order, however it is cut', () => {
+  test('is passed on in whole lines and in order for any chunking', () => {
     const text = fc.array(fc.constantFrom('a', 'ü', '€', '😀', '\n', 'line\n'), { maxLength: 60 });
     const cuts = fc.array(fc.nat(5), { maxLength: 200 });
     fc.assert(
@@ -28,7 +28,7 @@ describe('what a process writes to its standard error', () => {
     );
   });
 
-  test('is kept to its last 64 KiB, however it is cut', () => {
+  test('keeps the last 64 KiB for any chunking', () => {
     const pieces = fc.array(fc.nat(90 * KiB), { minLength: 1, maxLength: 8 });
     fc.assert(
       fc.property(pieces, (lengths) => {
@@ -49,7 +49,7 @@ describe('what a process writes to its standard error', () => {
     );
   });
 
-  test('may be a single line that never ends: it is told in pieces, and its end is kept', () => {
+  test('passes an endless line on in pieces and keeps its end', () => {
     const log = new StderrLog();
     const texts = Array.from({ length: 300 }, () => log.push(Buffer.from('x'.repeat(KiB))));
     const pieces = texts.filter((text) => text !== undefined);
@@ -59,7 +59,7 @@ describe('what a process writes to its standard error', () => {
     expect(log.end()).toHaveLength(4 * KiB);
   });
 
-  test('is quoted by its last lines, and not by those of a run before', () => {
+  test('quotes the last lines of the current run only', () => {
     const log = new StderrLog();
     log.push(Buffer.from('of the first run\n'));
     const from = log.bytes;

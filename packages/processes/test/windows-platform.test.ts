@@ -43,7 +43,7 @@ const start = (text: string, options: StartOptions = {}) =>
 /** What remains in the table of Windows when its parent has ended. */
 const helper = 'WINDOWS_PARENT=$$ sleep 1000 &';
 
-test('a server that ends with its input leaves nothing, and neither does its watcher', async () => {
+test('leaves no process when a server exits with its stdin', async () => {
   const server = start('echo up; cat');
   expect(await server.line()).toBe('up');
   await expect.poll(() => processesWith(folder).join()).toContain('cat');
@@ -52,7 +52,7 @@ test('a server that ends with its input leaves nothing, and neither does its wat
   expect(server.order).toEqual(['launched', 'exited', 'gone']);
 });
 
-test('a server that is deaf to the end of its input is made to end, with all that it has started', async () => {
+test('ends a server that ignores the end of stdin, with its descendants', async () => {
   const server = start(`${helper} echo up; while :; do sleep 1000; done`, {
     times: { inputMs: 1, terminateMs: 1 },
   });
@@ -61,7 +61,7 @@ test('a server that is deaf to the end of its input is made to end, with all tha
   expect(await server.gone).toMatchObject({ group: 'empty' });
 });
 
-test('what a crashed server has left behind is found in the table, and ended', async () => {
+test('finds and ends the orphans of a crashed server', async () => {
   const server = start(`${helper} echo up; read line; exit 7`, { times: { terminateMs: 1 } });
   await server.line();
   server.stdin?.write('\n');
@@ -69,7 +69,7 @@ test('what a crashed server has left behind is found in the table, and ended', a
   expect(await server.gone).toMatchObject({ group: 'empty' });
 });
 
-test('a table that cannot be read leaves the end to the time', async () => {
+test('relies on the timeout if the process table is unreadable', async () => {
   const broken = windowsPlatform({ ...tools, powershell: '/nowhere/powershell' });
   const server = script('echo up; cat', {
     times: { inputMs: 1, terminateMs: 1, killMs: 1 },
@@ -82,7 +82,7 @@ test('a table that cannot be read leaves the end to the time', async () => {
 });
 
 test.each(['watched', 'unwatched'])(
-  'a host that exits without closing anything leaves nothing, its servers %s',
+  'ends everything when the host exits, servers %s',
   async (watched) => {
     const host = await startHost(watched, 'exit');
     if (host.exitCode === null) await once(host, 'exit');
@@ -90,7 +90,7 @@ test.each(['watched', 'unwatched'])(
   },
 );
 
-test('a host that is killed leaves nothing that its servers have started', async () => {
+test('ends descendants of servers when the host is killed', async () => {
   const host = await startHost('watched', 'lives');
   expect(processesWith(folder).join()).toContain('sleep 1000');
   host.kill('SIGKILL');
@@ -98,7 +98,7 @@ test('a host that is killed leaves nothing that its servers have started', async
   await goneWith(folder);
 });
 
-test('the watchers of its servers keep no host alive', async () => {
+test('does not keep the host alive with watchers', async () => {
   const host = await startHost('watched', 'closes');
   if (host.exitCode === null) await once(host, 'exit');
   expect(host.exitCode).toBe(0);
@@ -115,7 +115,7 @@ async function startHost(...args: readonly string[]): Promise<ChildProcess> {
   return host;
 }
 
-test('the orphans of a process are its own, and not those of the next with its number', () => {
+test('excludes orphans of a later process with the same pid', () => {
   const entry = (pid: number, parent: number, startedMs: number) => ({ pid, parent, startedMs });
   const table = [
     // Older than the process: children of one that had the number before.
@@ -133,7 +133,7 @@ test('the orphans of a process are its own, and not those of the next with its n
   expect(orphansOf(8, 100, table)).toEqual([]);
 });
 
-test('the table is read once for all that ask meanwhile, and anew for them', async () => {
+test('shares one new table read among concurrent callers', async () => {
   const readings = join(folder, 'readings');
   const hold = join(folder, 'hold');
   rmSync(readings, { force: true });
@@ -150,7 +150,7 @@ test('the table is read once for all that ask meanwhile, and anew for them', asy
   expect(readFileSync(readings, 'utf8')).toBe('\n\n');
 });
 
-test('a batch file gets its arguments as they are, whatever cmd.exe would make of them', async () => {
+test('passes arguments to a batch file unchanged by cmd.exe', async () => {
   const { stdout } = await promisify(execFile)(process.execPath, [
     '-e',
     `Object.defineProperty(process, 'platform', { value: 'win32' });

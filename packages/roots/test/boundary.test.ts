@@ -26,7 +26,7 @@ async function boundaryOf(files: Readonly<Record<string, string>> = {}) {
 }
 
 describe('resolving', () => {
-  test('a relative path is relative to the base, an absolute path and a URI are taken as they are', async () => {
+  test('resolves relative paths against the base and accepts absolute paths and URIs', async () => {
     const { base, boundary } = await boundaryOf();
     const path = join(base, 'sub/deep.txt');
     for (const given of ['sub/deep.txt', './sub/../sub/deep.txt', path, pathToFileURL(path).href]) {
@@ -35,7 +35,7 @@ describe('resolving', () => {
     expect(await resolveInside(boundary, '.')).toEqual({ path: base, exists: true });
   });
 
-  test('a path in any of the roots is inside', async () => {
+  test('accepts a path in any root', async () => {
     const { directory, base } = await boundaryOf();
     const roots = [base, join(directory, 'rootless')].map(rootDirectory);
     const boundary = { directories: roots, base: rootDirectory(base) };
@@ -52,7 +52,7 @@ describe('resolving', () => {
     'sub/../../secret.txt',
     '../missing',
     '/proc/self/root/etc/passwd',
-  ])('%j is outside, and the error names the path and the roots', async (given) => {
+  ])('rejects %j and names the path and the roots', async (given) => {
     const { base, boundary } = await boundaryOf();
     const error = await toolError(resolveInside(boundary, given));
     expect(error.code).toBe('OUTSIDE_ROOTS');
@@ -60,14 +60,14 @@ describe('resolving', () => {
     expect(error.message).toContain(base);
   });
 
-  test('a path outside is refused in the same words whether it exists or not', async () => {
+  test('rejects a path outside without revealing whether it exists', async () => {
     const { boundary } = await boundaryOf();
     const there = await toolError(resolveInside(boundary, '../secret.txt'));
     const absent = await toolError(resolveInside(boundary, '../absent.txt'));
     expect(there.message.replace('secret', 'absent')).toBe(absent.message);
   });
 
-  test('a link out is refused, a link within is followed', async () => {
+  test('rejects a link that leaves the roots and follows one within', async () => {
     const { directory, base, boundary } = await boundaryOf();
     await symlink(join(directory, 'secret.txt'), join(base, 'out.txt'));
     await symlink(directory, join(base, 'up'));
@@ -81,7 +81,7 @@ describe('resolving', () => {
     });
   });
 
-  test('a file not there yet counts by its nearest existing ancestor [BOUND-03]', async () => {
+  test('judges a missing file by its nearest existing ancestor [BOUND-03]', async () => {
     const { base, boundary } = await boundaryOf();
     expect(await resolveInside(boundary, 'sub/new/a.txt')).toEqual({
       path: join(base, 'sub/new/a.txt'),
@@ -89,7 +89,7 @@ describe('resolving', () => {
     });
   });
 
-  test('a dangling link counts as the place that it points to', async () => {
+  test('judges a dangling link by its target', async () => {
     const { directory, base, boundary } = await boundaryOf();
     await symlink(join(directory, 'not-yet'), join(base, 'out'));
     await symlink(join(base, 'sub/not-yet'), join(base, 'in'));
@@ -101,7 +101,7 @@ describe('resolving', () => {
     });
   });
 
-  test('a root that is itself reached by a link is the same root', async () => {
+  test('accepts a root reached through a link', async () => {
     const { directory, base, boundary } = await boundaryOf();
     await symlink(base, join(directory, 'alias'));
     const path = join(base, 'file.txt');
@@ -124,7 +124,7 @@ describe('resolving', () => {
     expect((await toolError(resolveInside(boundary, given))).code).toBe(code);
   });
 
-  test('a loop of links is told as such', async () => {
+  test('reports a loop of links', async () => {
     const { base, boundary } = await boundaryOf();
     await symlink('b', join(base, 'a'));
     await symlink('a', join(base, 'b'));
@@ -133,7 +133,7 @@ describe('resolving', () => {
     expect(error.message).toContain('loop');
   });
 
-  test('a root that has disappeared is noticed when it is used [ROOTS-22]', async () => {
+  test('detects a removed root on use [ROOTS-22]', async () => {
     const { base, boundary } = await boundaryOf();
     await rm(base, { recursive: true });
     const error = await toolError(resolveInside(boundary, 'file.txt'));
@@ -141,7 +141,7 @@ describe('resolving', () => {
     expect(error.message).toContain(base);
   });
 
-  test('whatever it is given, it gives a path inside or a ToolError', async () => {
+  test('returns a path inside or a ToolError for any input', async () => {
     const { directory, base, boundary } = await boundaryOf();
     await symlink(directory, join(base, 'up'));
     await symlink('b', join(base, 'a'));
@@ -179,7 +179,7 @@ describe('resolving', () => {
 });
 
 describe('opening', () => {
-  test('an inside file is opened', async () => {
+  test('opens a file inside', async () => {
     const { base, boundary } = await boundaryOf();
     const { handle, path, stats } = await openInside(boundary, 'file.txt');
     onTestFinished(async () => await handle.close());
@@ -189,7 +189,7 @@ describe('opening', () => {
   });
 
   test.each(['descriptor', 'identity'] as const)(
-    'a directory that became a link out after the check is noticed at open (%s)',
+    'detects a directory that became a link out after the check (%s)',
     async (locatedBy) => {
       const { directory, base, boundary } = await boundaryOf({ 'outside/deep.txt': 'secret' });
       const { path } = await resolveInside(boundary, 'sub/deep.txt');
@@ -200,7 +200,7 @@ describe('opening', () => {
     },
   );
 
-  test('a file that became a link after the check is not opened', async () => {
+  test('does not open a file that became a link after the check', async () => {
     const { directory, base, boundary } = await boundaryOf();
     const { path } = await resolveInside(boundary, 'file.txt');
     await rm(path);
@@ -208,14 +208,14 @@ describe('opening', () => {
     expect((await toolError(openChecked(boundary, path))).code).toBe('INACCESSIBLE');
   });
 
-  test('a file opened by its identity is the same one', async () => {
+  test('opens the same file by identity', async () => {
     const { boundary } = await boundaryOf();
     const { handle } = await openInside(boundary, 'file.txt', { locatedBy: 'identity' });
     expect(String(await readBytes(handle, 1000))).toBe('inside');
     await handle.close();
   });
 
-  test('what is no regular file is refused at once', async () => {
+  test('rejects non-regular files without blocking', async () => {
     const { base, boundary } = await boundaryOf();
     makeNamedPipe(join(base, 'pipe'));
     const server = createServer();
@@ -226,7 +226,7 @@ describe('opening', () => {
     }
   });
 
-  test('an absent file is NOT_FOUND, also below a file', async () => {
+  test('reports NOT_FOUND for a missing file, also below a file', async () => {
     const { boundary } = await boundaryOf();
     expect((await toolError(openInside(boundary, 'absent.txt'))).code).toBe('NOT_FOUND');
     expect((await toolError(openInside(boundary, 'file.txt/below'))).code).toBe('NOT_FOUND');

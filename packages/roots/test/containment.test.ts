@@ -39,7 +39,7 @@ const name = fc
 const names = fc.array(name, { maxLength: 5 });
 const pathOf = (parts: readonly string[]) => `/${parts.join('/')}`;
 
-test('a directory contains what is below it, and nothing contains its own parent', () => {
+test('contains its descendants but not its parent', () => {
   fc.assert(
     fc.property(names, fc.array(name, { minLength: 1, maxLength: 5 }), (above, below) => {
       const directory = pathOf(above);
@@ -50,7 +50,7 @@ test('a directory contains what is below it, and nothing contains its own parent
   );
 });
 
-test('a name that only begins alike is outside [BOUND-01]', () => {
+test('excludes a path that only shares a name prefix [BOUND-01]', () => {
   fc.assert(
     fc.property(names, name, name, (above, own, rest) => {
       const directory = pathOf([...above, own]);
@@ -59,7 +59,7 @@ test('a name that only begins alike is outside [BOUND-01]', () => {
   );
 });
 
-test('containment agrees with comparing the names one by one', () => {
+test('agrees with a comparison of path segments', () => {
   fc.assert(
     fc.property(names, names, (left, right) => {
       const expected = left.every((part, index) => part === right[index]);

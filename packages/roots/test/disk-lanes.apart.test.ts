@@ -57,7 +57,7 @@ describe('operations that hang', () => {
     };
   });
 
-  test('take one thread of a volume that has never answered; what waits is refused with it', async () => {
+  test('use one thread on an untried volume and fail its queue', async () => {
     const { begin, started, outcomes } = lanesOf();
     for (const name of ['1', '2', '3']) begin(`/dead/${name}`);
     await expire();
@@ -67,7 +67,7 @@ describe('operations that hang', () => {
     expect([...outcomes.values()]).toEqual(['TIMED_OUT', 'TIMED_OUT', 'TIMED_OUT', 'TIMED_OUT']);
   });
 
-  test('take two threads of a volume at most; the rest are refused at once, those that wait too', async () => {
+  test('use at most two threads per volume and reject the rest', async () => {
     const { begin, answering, started, outcomes } = lanesOf();
     await answering('dead');
     outcomes.clear();
@@ -82,7 +82,7 @@ describe('operations that hang', () => {
     expect(started).toHaveLength(2);
   });
 
-  test('leave other volumes alone, whose operations wait for nobody', async () => {
+  test('do not delay other volumes', async () => {
     const { begin, end, answering, outcomes } = lanesOf();
     await answering('alive');
     for (const path of ['/dead/1', '/dead/2', '/gone/1', '/gone/2', '/lost/1']) begin(path);
@@ -93,7 +93,7 @@ describe('operations that hang', () => {
     expect(outcomes.get('/alive/3')).toBe('/alive/3 read');
   });
 
-  test('never take more than three threads, before their time is up either; a volume that has never answered gets none of the last', async () => {
+  test('never use more than three threads, none of the last for an untried volume', async () => {
     const { begin, started, outcomes } = lanesOf();
     for (const volume of ['a', 'b', 'c', 'd', 'e']) {
       for (const name of ['1', '2', '3']) begin(`/${volume}/${name}`);
@@ -107,7 +107,7 @@ describe('operations that hang', () => {
     expect(outcomes.get('/new/1')).toBe('TIMED_OUT');
   });
 
-  test('of volumes that have answered leave a thread to the others, too', async () => {
+  test('leave a thread free even on volumes that have answered', async () => {
     const { begin, end, answering, started, outcomes } = lanesOf();
     for (const volume of ['a', 'b', 'alive']) await answering(volume);
     for (const path of ['/a/1', '/a/2', '/b/1', '/b/2']) begin(path);
@@ -118,7 +118,7 @@ describe('operations that hang', () => {
     await expire();
   });
 
-  test('are not tried again while they hang, and other paths of the volume are', async () => {
+  test('are not retried while hanging, unlike other paths of the volume', async () => {
     const { begin, end, answering, started, outcomes } = lanesOf();
     await answering('home');
     begin('/home/link-to-dead');
@@ -130,7 +130,7 @@ describe('operations that hang', () => {
     expect(outcomes.get('/home/file')).toBe('/home/file read');
   });
 
-  test('free their place when they return, and what they bring is let go', async () => {
+  test('free their thread when they return and discard late results', async () => {
     const { begin, end, answering, started, discarded, outcomes } = lanesOf();
     await answering('slow');
     for (const name of ['1', '2']) begin(`/slow/${name}`);
@@ -143,7 +143,7 @@ describe('operations that hang', () => {
     expect([started.at(-1), outcomes.get('/slow/3')]).toEqual(['/slow/3', '/slow/3 read']);
   });
 
-  test('are not those that only wait long: a slow volume serves all', async () => {
+  test('do not include queued operations of a slow volume', async () => {
     const { begin, end, outcomes } = lanesOf();
     const names = Array.from({ length: 20 }, (_, index) => `/slow/${index}`);
     for (const name of names) begin(name);
@@ -154,14 +154,14 @@ describe('operations that hang', () => {
     expect([...outcomes.values()]).toEqual(names.map((name) => `${name} read`));
   });
 
-  test('an operation that fails is not one that hangs', async () => {
+  test('treats a failed operation as an answer', async () => {
     const lanes = new DiskLanes({ volumeOf: () => 'a', timeoutMs });
     const fail = () => lanes.run('/x', () => Promise.reject(new Error('no such file')));
     for (let count = 0; count < 5; count += 1) await expect(fail()).rejects.toThrow('no such file');
   });
 });
 
-test('threads that really hang leave the file system usable', async () => {
+test('keeps the file system usable with really hanging threads', async () => {
   const names = ['dead/1', 'dead/2', 'dead/3', 'dead/4', 'dead/5'];
   const base = await temporaryDirectory({ 'dead/': '', 'alive/file': 'content' });
   const pipes = names.map((name) => join(base, name));
@@ -202,17 +202,14 @@ describe('a volume', () => {
     expect(mountPointsOf(table)).toEqual(['/home/ada/network share', '/home', '/']);
   });
 
-  test.runIf(process.platform === 'linux')(
-    'is told by the longest mount point above a path',
-    () => {
-      expect(volumeOf('/proc/self/status')).toBe('/proc');
-      expect(volumeOf('/proc')).toBe('/proc');
-      expect(volumeOf('/processes')).not.toBe('/proc');
-    },
-  );
+  test.runIf(process.platform === 'linux')('is the longest mount point above a path', () => {
+    expect(volumeOf('/proc/self/status')).toBe('/proc');
+    expect(volumeOf('/proc')).toBe('/proc');
+    expect(volumeOf('/processes')).not.toBe('/proc');
+  });
 });
 
-test('the workspace asks the file system through its lanes alone', () => {
+test('accesses the file system of the workspace only through lanes', () => {
   const sources = join(import.meta.dirname, '../../..');
   const direct = ['packages/roots/src', 'packages/workspace-server/src']
     .flatMap((folder) =>

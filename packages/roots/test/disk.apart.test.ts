@@ -60,7 +60,7 @@ describe.runIf(process.platform === 'linux')('while something hangs', () => {
     await given;
   }
 
-  test('a real path is the one that the system gives', async () => {
+  test('resolves the same real path as the system', async () => {
     const base = await temporaryDirectory({ 'a/b/file': '', 'c/': '' });
     await stat(base);
     await hang(base);
@@ -86,7 +86,7 @@ describe.runIf(process.platform === 'linux')('while something hangs', () => {
     expect(await realpath('/')).toBe('/');
   });
 
-  test('a link onto a dead volume costs that volume, and not the one that it lies on', async () => {
+  test('charges a link onto a dead volume to that volume', async () => {
     const base = await temporaryDirectory({ 'dead/': '', file: '' });
     await stat(base);
     await hang(base);

@@ -87,7 +87,7 @@ describe('on Windows', () => {
 });
 
 test.each(['https://example.com/', 'untitled:Untitled-1', '/home/me', '', 'vscode-remote://x/y'])(
-  '%j is no file: URI and never taken for a path',
+  'rejects %j, which is not a file: URI',
   (uri) => {
     expect(readFileUri(uri)).toMatchObject({ ok: false, code: 'NOT_A_FILE_URI' });
   },
@@ -100,7 +100,7 @@ const name = fc
       !/[/\0]/.test(text) && text !== '.' && text !== '..' && Buffer.from(text).toString() === text,
   );
 
-test('every POSIX path comes back from its URI', () => {
+test('round-trips every POSIX path', () => {
   fc.assert(
     fc.property(fc.array(name, { minLength: 1, maxLength: 5 }), (names) => {
       const path = `/${names.join('/')}`;
@@ -110,7 +110,7 @@ test('every POSIX path comes back from its URI', () => {
   );
 });
 
-test('every Windows path comes back from its URI [ROOTS-20]', () => {
+test('round-trips every Windows path [ROOTS-20]', () => {
   const plain = name.filter((text) => !/[\\:*?"<>|\p{Cc}]|^[\s.]|[\s.]$/u.test(text));
   fc.assert(
     fc.property(fc.array(plain, { minLength: 1, maxLength: 5 }), (names) => {
@@ -121,7 +121,7 @@ test('every Windows path comes back from its URI [ROOTS-20]', () => {
   );
 });
 
-test('nothing that a client sends makes it throw', () => {
+test('never throws for any input', () => {
   const hostile = fc.oneof(
     fc.string({ unit: 'binary' }),
     fc.webUrl({ withFragments: true, withQueryParameters: true }),

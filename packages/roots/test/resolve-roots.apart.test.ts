@@ -17,7 +17,7 @@ function rootAt(path: string): Root {
 }
 
 describe('on a real disk', () => {
-  test('a directory gets its real path, and keeps its name', async () => {
+  test('adds the real path of a directory and keeps its name', async () => {
     const directory = await temporaryDirectory({ 'real/': '' });
     await symlink(join(directory, 'real'), join(directory, 'link'));
     const root = { uri: uriOf(join(directory, 'link')), name: 'Mine' };
@@ -26,7 +26,7 @@ describe('on a real disk', () => {
     ]);
   });
 
-  test('each unusable entry has its reason, and the order is kept [ROOTS-21]', async () => {
+  test('reports the reason of each unusable entry in order [ROOTS-21]', async () => {
     const directory = await temporaryDirectory({ 'a/': '', 'file.txt': 'x' });
     await symlink(join(directory, 'loop'), join(directory, 'loop'));
     const reading = readRootsResult({
@@ -60,7 +60,7 @@ describe('on a real disk', () => {
     expect(resolved[1]?.problem?.message).toContain(join(directory, 'missing'));
   });
 
-  test('of two links to one directory the first in the list is used', async () => {
+  test('uses the first of two links to one directory', async () => {
     const directory = await temporaryDirectory({ 'real/': '' });
     await symlink(join(directory, 'real'), join(directory, 'link'));
     const roots = [rootAt(join(directory, 'link')), rootAt(join(directory, 'real'))];
@@ -70,7 +70,7 @@ describe('on a real disk', () => {
     expect(second?.problem?.message).toContain('link');
   });
 
-  test('ten thousand entries are resolved in order', async () => {
+  test('resolves ten thousand entries in order', async () => {
     const directory = await temporaryDirectory({ 'a/': '' });
     const roots = Array.from({ length: 10_000 }, (_, index) =>
       rootAt(index === 7777 ? join(directory, 'a') : join(directory, `missing-${index}`)),
@@ -93,7 +93,7 @@ describe('on a disk that does not answer', () => {
         ? await new Promise(() => undefined)
         : { directory: path, identity: path };
 
-  test('a dead mount times out and the others are usable', async () => {
+  test('times out a dead mount and resolves the rest', async () => {
     vi.useFakeTimers();
     const resolver = rootsResolver({ probe: hangsAt('/dead'), windows: false });
     const pending = resolver([rootAt('/dead'), rootAt('/alive')], never);
@@ -105,7 +105,7 @@ describe('on a disk that does not answer', () => {
     expect(vi.getTimerCount()).toBe(0);
   });
 
-  test('no more entries are checked at once than the bound allows', async () => {
+  test('respects the concurrency limit', async () => {
     vi.useFakeTimers();
     let running = 0;
     let most = 0;
@@ -123,7 +123,7 @@ describe('on a disk that does not answer', () => {
     expect(most).toBe(32);
   });
 
-  test('a long list on a dead mount ends with the time for the whole list', async () => {
+  test('stops a long list on a dead mount at the total timeout', async () => {
     vi.useFakeTimers();
     const roots = Array.from({ length: 10_000 }, (_, index) => rootAt(`/dead/${index}`));
     const pending = rootsResolver({ probe: hangsAt('/dead'), windows: false })(roots, never);
@@ -132,7 +132,7 @@ describe('on a disk that does not answer', () => {
     expect(codes).toEqual(new Set(['TIMED_OUT']));
   });
 
-  test('an aborted resolution rejects with the reason of its signal and does not wait for the disk', async () => {
+  test('rejects with the abort reason without waiting for the disk', async () => {
     const controller = new AbortController();
     const pending = rootsResolver({ probe: hangsAt('/dead'), windows: false, timeoutMs: 5 })(
       [rootAt('/dead')],

@@ -25,7 +25,7 @@ async function twoRoots(): Promise<{
 }
 
 describe('the primary root', () => {
-  test('is the first that can be used, and all of them are inside', async () => {
+  test('is the first usable root, and all roots are inside', async () => {
     const { one, two, report } = await twoRoots();
     const bad = { uri: 'http://x/', problem: { code: 'NOT_A_FILE_URI', message: 'no' } };
     const boundary = await rootsBoundary({ ...report, roots: [bad, ...report.roots] });
@@ -39,7 +39,7 @@ describe('the primary root', () => {
     [{ name: 'api' }],
     [{ marker: 'package.json' }],
     [{ marker: ['Cargo.toml', 'package.json'] }],
-  ])('is the one that is asked for: %j', async (primary) => {
+  ])('is the requested one: %j', async (primary) => {
     const { two, report } = await twoRoots();
     const boundary = await rootsBoundary(report, { primary });
     expect(boundary.base.path).toBe(two);
@@ -51,7 +51,7 @@ describe('the primary root', () => {
     [{ marker: 'Cargo.toml' }, 'contains "Cargo.toml"'],
     [{ marker: ['a', 'b'] }, 'contains "a" or "b"'],
     [{ marker: [] }, 'contains '],
-  ])('that is none of them is an error that names them: %j', async (primary, wanted) => {
+  ])('reports all roots if none matches: %j', async (primary, wanted) => {
     const { one, two, report } = await twoRoots();
     const error = await toolError(rootsBoundary(report, { primary }));
     expect(error.code).toBe('NO_PRIMARY_ROOT');
@@ -60,7 +60,7 @@ describe('the primary root', () => {
     expect(error.message).toContain(`"api" (${two})`);
   });
 
-  test('is none that only links to the marker outside, and none that is gone', async () => {
+  test('ignores a marker linked outside and a removed root', async () => {
     const { one, two, report } = await twoRoots();
     await symlink(join(two, 'package.json'), join(one, 'package.json'));
     const primary = { marker: 'package.json' };
@@ -77,20 +77,20 @@ describe('without a root that can be used', () => {
     [reportOf([]), 'an empty list'],
     [reportOf([{ uri, problem: fault }]), 'the client\'s only root is unusable: "/x" does'],
     [reportOf([], { status: 'failed', problem: 'timed out' }), 'roots/list failed: timed out'],
-  ])('the error says why: %#', async (report, why) => {
+  ])('explains why no root is usable: %#', async (report, why) => {
     const error = await toolError(rootsBoundary(report));
     expect(error.code).toBe('NO_ROOTS');
     expect(error.message).toContain(why);
   });
 
-  test('the error is bounded', async () => {
+  test('limits the length of the error', async () => {
     const roots = Array.from({ length: 10_000 }, () => ({ uri, problem: fault }));
     const { message } = await toolError(rootsBoundary(reportOf(roots)));
     expect(message).toContain('and 9980 more');
     expect(message.length).toBeLessThan(2000);
   });
 
-  test('a server without a resolver is told what it lacks', async () => {
+  test('names the missing resolver of a server', async () => {
     await expect(rootsBoundary(reportOf([{ uri }]))).rejects.toThrow(
       new TypeError(
         'The root "file:///not-resolved" was not resolved to a directory: define the server with resolveRoots: rootsResolver()',
@@ -99,7 +99,7 @@ describe('without a root that can be used', () => {
   });
 });
 
-test('a file is read to its end, and no further than it may be', async () => {
+test('reads a whole file up to its limit', async () => {
   const directory = await temporaryDirectory({ 'a.txt': 'x'.repeat(10) });
   const roots = await rootsResolver()([rootAt(directory)], new AbortController().signal);
   const boundary = await rootsBoundary(reportOf(roots));

@@ -60,7 +60,7 @@ describe('a JSON Schema', () => {
     ['an array without its first item', { tags: [], pair: [] }],
     ['another type', 'text'],
     ['null', null],
-  ])('accepts, refuses and fills in as ajv does: %s', (_, value) => {
+  ])('accepts, rejects and adds defaults like ajv: %s', (_, value) => {
     const [ours, theirs] = [structuredClone(value), structuredClone(value)];
     const accepts = ajvOf(nested, true)(theirs);
     expect(faultOf(nested, 'input')(ours) === undefined).toBe(accepts);
@@ -138,7 +138,7 @@ describe('a JSON Schema', () => {
 
   const values = fc.array(value, { minLength: 5, maxLength: 10 });
 
-  test('means what it means to ajv, whatever it is', () => {
+  test('agrees with ajv on random schemas', () => {
     fc.assert(
       fc.property(schema, schema, values, (given, referred, checked) => {
         fc.pre(typeof given === 'object' && !JSON.stringify(referred).includes('$ref'));
@@ -158,7 +158,7 @@ describe('a JSON Schema', () => {
   });
 
   test.each([[true], [false], [{ type: 'string' }]])(
-    'asks an empty array for what it is to contain, beside first items of %j',
+    'checks contains on an empty array with prefixItems %j',
     (first) => {
       const fault = faultOf({ prefixItems: [first], contains: {} }, 'output');
       expect(fault([])).toContain('must contain at least 1 valid item');
@@ -166,13 +166,13 @@ describe('a JSON Schema', () => {
     },
   );
 
-  test.each(names)('looks only at what a value has of its own: %s', (name) => {
+  test.each(names)('checks only own properties: %s', (name) => {
     const check = faultOf({ required: [name], properties: {} }, 'input');
     expect(check({})).toBe(`the arguments must have required property '${name}'`);
     expect(check(JSON.parse(`{"${name}":1}`))).toBeUndefined();
   });
 
-  test('finds what an $id, an anchor or a dynamic anchor names', () => {
+  test('resolves $id, anchors and dynamic anchors', () => {
     const tree = {
       $id: 'https://example.com/strict',
       $dynamicAnchor: 'node',
@@ -240,11 +240,11 @@ describe('a value that does not conform', () => {
     ],
     [{ oneOf: [{}, {}] }, 1, 'must match exactly one schema in oneOf'],
     [{ properties: { list: { items: { type: 'number' } } } }, { list: [1, 'x'] }, 'list.1 must be'],
-  ])('%j is told why and where', (schema, value, fault) => {
+  ])('reports why and where for %j', (schema, value, fault) => {
     expect(check(schema as JsonSchema, value)).toContain(fault);
   });
 
-  test('four million times is told so ten times, and then nothing more is looked at', () => {
+  test('stops after ten of four million errors', () => {
     const schema = { properties: { a: { items: { type: 'string' } } } };
     const looked: unknown[] = [];
     const items = new Proxy(Array.from({ length: 4_000_000 }), {
@@ -259,7 +259,7 @@ describe('a value that does not conform', () => {
     expect(looked).toHaveLength(10);
   });
 
-  test('in its size is told so before its members are looked at', () => {
+  test('reports an invalid size before checking members', () => {
     const untouchable = new Proxy([1, 2, 3], {
       get: (target, key, receiver) => {
         if (key === '0') throw new Error('looked');
@@ -273,7 +273,7 @@ describe('a value that does not conform', () => {
   });
 });
 
-describe('a check takes no more steps than are allowed', () => {
+describe('limits the steps of a check', () => {
   const node = (n: number) => ({
     properties: { next: { $ref: '#/$defs/node' }, kind: { const: n } },
     required: ['kind'],
@@ -317,7 +317,7 @@ describe('a check takes no more steps than are allowed', () => {
     expect(faultOf(schema, 'input')(value)).toContain(tooMuch);
   });
 
-  test('nor goes deeper than is allowed', () => {
+  test('limits the depth of a check', () => {
     const itself = faultOf({ $ref: '#' }, 'input');
     expect(itself(1)).toBe('the arguments cannot be checked: the value is nested too deeply');
     const list = faultOf({ properties: { next: { anyOf: [{ $ref: '#' }] } } }, 'input');
@@ -325,7 +325,7 @@ describe('a check takes no more steps than are allowed', () => {
     expect(list(deep(5000))).toContain('nested too deeply');
   });
 
-  test('and is enough for a hundred thousand objects', () => {
+  test('allows a hundred thousand objects', () => {
     const schema = {
       items: {
         type: 'object',
@@ -339,7 +339,7 @@ describe('a check takes no more steps than are allowed', () => {
   });
 });
 
-describe('a schema with a fault is refused, with the place', () => {
+describe('rejects an invalid schema with its location', () => {
   const circle: { [keyword: string]: unknown } = {};
   circle['not'] = circle;
 
@@ -389,7 +389,7 @@ const program = `
   await client.close();
 `;
 
-test('a process in which nothing may be made of text calls tools', async () => {
+test('calls tools in a process without code generation', async () => {
   const flags = ['--disallow-code-generation-from-strings', '--input-type=module', '--eval'];
   const cwd = fileURLToPath(new URL('../../..', import.meta.url));
   const { stdout } = await promisify(execFile)(process.execPath, [...flags, program], { cwd });

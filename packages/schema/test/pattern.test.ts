@@ -39,7 +39,7 @@ describe('a pattern', () => {
       String.raw`^(?!\.)(?!.*\.\.)([A-Za-z0-9_'+\-\.]*)[A-Za-z0-9_+-]@([A-Za-z0-9][A-Za-z0-9\-]*\.)+[A-Za-z]{2,}$`,
       ['a@b.de', 'a..b@c.de', '.a@b.de', 'x.y+z@a-b.c.org', 'a@b'],
     ],
-  ])('matches what JavaScript says: %s', (source, texts) => {
+  ])('agrees with JavaScript: %s', (source, texts) => {
     for (const text of texts) {
       const [theirs, ours] = both(source, text);
       expect(ours, JSON.stringify(text)).toBe(theirs);
@@ -72,7 +72,7 @@ describe('a pattern', () => {
     .array(fc.constantFrom('a', 'b', ' ', '\n', 'é'), { maxLength: 7 })
     .map((characters) => characters.join(''));
 
-  test('matches what JavaScript says, whatever it is', () => {
+  test('agrees with JavaScript on random patterns', () => {
     fc.assert(
       fc.property(source, text, (expression, given) => {
         const [theirs, ours] = both(expression, given);
@@ -82,7 +82,7 @@ describe('a pattern', () => {
     );
   });
 
-  test('takes steps in proportion to the text, whatever it is', () => {
+  test('takes steps proportional to the text', () => {
     const repeated = fc.constantFrom('a', 'ab', 'aab', '😀');
     const end = fc.constantFrom('', '!', 'b');
     // What `$` and `{2}` leave of a text depends on its length: both lengths can be divided by all numbers up to eight.
@@ -110,12 +110,12 @@ describe('a pattern', () => {
     ['(?=(a|a)*b)c'],
     ['^(([a-z])+.)+[A-Z]([a-z])+$'],
     ['a*a*a*a*a*a*b'],
-  ])('that would backtrack for ever answers: %s', (expression) => {
+  ])('answers for a pattern that backtracks forever: %s', (expression) => {
     const given = `${'a'.repeat(5000)}!`;
     expect(new Pattern(expression).test(given, plenty())).toBe(false);
   });
 
-  test('gives up if that takes more steps than are left', () => {
+  test('throws if the step limit is exceeded', () => {
     const pattern = new Pattern('(a|b)*c');
     expect(() => pattern.test('ab'.repeat(1000), new Steps(5000))).toThrow(OutOfSteps);
     expect(() => new Pattern('^a$').test('a'.repeat(1000), new Steps(200))).toThrow(OutOfSteps);
@@ -131,7 +131,7 @@ describe('a pattern', () => {
     ['((a{1000}){1000}){1000}', TypeError, /at most 20000 states/],
     ['(?:){1000000000}', TypeError, /at most 20000 states/],
     ['a'.repeat(5000), TypeError, /at most 4096 characters, got 5000/],
-  ])('that cannot be matched so is refused: %.30s', (expression, kind, why) => {
+  ])('rejects a pattern without a bound: %.30s', (expression, kind, why) => {
     expect(() => new Pattern(expression)).toThrow(kind);
     expect(() => new Pattern(expression)).toThrow(why);
   });

@@ -15,7 +15,7 @@ afterEach(reapServers);
 const clean = { code: 0, signal: null };
 const served = program('test/e2e/served.ts');
 
-test('the process ends with its session, though a timer is left, once beforeExit has ended', async () => {
+test('exits after the session and beforeExit despite a pending timer', async () => {
   const server = launch(served);
   await server.initialize();
   server.end();
@@ -35,7 +35,7 @@ test('a signal lets running calls finish', async () => {
   expect(await server.exit).toEqual(clean);
 });
 
-test('a second signal ends the process at once, though a call hangs', async () => {
+test('exits immediately on a second signal despite a hanging call', async () => {
   const server = launch([...served, 'talk']);
   await server.initialize();
   server.send({ id: 1, method: 'tools/call', params: { name: 'finish' } });
@@ -46,7 +46,7 @@ test('a second signal ends the process at once, though a call hangs', async () =
   expect(await server.exit).toEqual({ code: 130, signal: null });
 });
 
-test('an error of a handler is on stderr with its stack and its cause', async () => {
+test("logs a handler's error to stderr with stack and cause", async () => {
   const server = launch(served);
   await server.initialize();
   expect(await server.request(1, 'tools/call', { name: 'fail' })).toMatchObject({
@@ -68,7 +68,7 @@ test('an error of a handler is on stderr with its stack and its cause', async ()
   expect(await server.exit).toEqual(clean);
 });
 
-test('an exception that nobody catches is logged and ends the session, with exit code 1', async () => {
+test('logs an uncaught exception and exits with code 1', async () => {
   const server = launch(served);
   await server.initialize();
   server.send({ id: 1, method: 'tools/call', params: { name: 'crash' } });
@@ -79,7 +79,7 @@ test('an exception that nobody catches is logged and ends the session, with exit
   expect((await server.exit).code).toBe(1);
 });
 
-test('a beforeExit that hangs keeps no process alive, and is logged', async () => {
+test('logs a hanging beforeExit and exits', async () => {
   const server = launch([...served, 'hang']);
   await server.initialize();
   server.end();
@@ -89,7 +89,7 @@ test('a beforeExit that hangs keeps no process alive, and is logged', async () =
   ]);
 });
 
-test('at a terminal it says in one line what it waits for, and how to try it', async () => {
+test('explains on one line at a terminal what it waits for and how to try it', async () => {
   const server = launch([...preload('process.stdin.isTTY = true'), ...served]);
   await server.initialize();
   server.end();
@@ -115,7 +115,7 @@ const doctor = (pid: number | undefined) =>
 const announced = (pid: number | undefined) =>
   expect.poll(() => existsSync(join(exchangeDirectory(), `${pid}.serving`))).toBe(true);
 
-test('SIGUSR2 is answered with what its session waits for, and so is the doctor', async () => {
+test('answers SIGUSR2 and doctor with what its session waits for', async () => {
   const server = launch(served);
   const { pid } = server.child;
   await server.initialize();
@@ -134,7 +134,7 @@ test('SIGUSR2 is answered with what its session waits for, and so is the doctor'
   expect(existsSync(join(exchangeDirectory(), `${pid}.serving`))).toBe(false);
 });
 
-test('over HTTP they are answered with the endpoint and its sessions', async () => {
+test('answers SIGUSR2 and doctor over HTTP with the endpoint and its sessions', async () => {
   const server = launch([...served, 'http:0']);
   const { pid } = server.child;
   await announced(pid);
@@ -147,7 +147,7 @@ test('over HTTP they are answered with the endpoint and its sessions', async () 
   expect(await server.exit).toEqual(clean);
 });
 
-test('a mark that a killed process has left is not taken for the next with its id, and is removed', async () => {
+test('ignores and removes the mark of a killed process', async () => {
   const server = launch(served);
   await announced(server.child.pid);
   server.child.kill('SIGKILL');
@@ -168,7 +168,7 @@ test('a mark that a killed process has left is not taken for the next with its i
   expect(existsSync(mark)).toBe(false);
 });
 
-test('a port that is taken is one line on stderr, and the process ends with 1', async () => {
+test('prints one line and exits with 1 if the port is in use', async () => {
   const other = createServer();
   await new Promise<void>((resolve) => {
     other.listen(0, '127.0.0.1', resolve);

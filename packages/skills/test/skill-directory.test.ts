@@ -47,7 +47,7 @@ async function served(files: { readonly [path: string]: string | Uint8Array }) {
   return { directory, outside, problems, list, uris, read, client };
 }
 
-test('each directory with a SKILL.md is a skill, at any depth, one in another too', async () => {
+test('finds skills at any depth, also nested', async () => {
   const { list, problems, read } = await served({
     'git/SKILL.md': manifest('git', 'metadata: { version: "1.0" }\n'),
     'git/scripts/run.sh': 'true',
@@ -77,7 +77,7 @@ test('each directory with a SKILL.md is a skill, at any depth, one in another to
   expect(await read('skill://git/seal.bin')).toMatchObject({ blob: '/wA=' });
 });
 
-test('it is looked at anew: what has changed has another digest, what is new is there, what is gone is not', async () => {
+test('detects changed, new and removed skills on each request', async () => {
   const { directory, list, read, uris } = await served({
     'git/SKILL.md': manifest('git'),
     'git/a.md': 'one',
@@ -101,7 +101,7 @@ test('it is looked at anew: what has changed has another digest, what is new is 
   expect((await list())[0]?.resources[1]?.digest).not.toBe(touched?.resources[1]?.digest);
 });
 
-test('a skill whose frontmatter uses a few aliases is listed with them expanded', async () => {
+test('expands aliases in the frontmatter', async () => {
   const { list, problems } = await served({ 'git/SKILL.md': manifest('git', aliased(8, 3)) });
   const text = 'x'.repeat(8);
   expect((await list())[0]?.frontmatter).toMatchObject({
@@ -110,7 +110,7 @@ test('a skill whose frontmatter uses a few aliases is listed with them expanded'
   expect(problems).toEqual([]);
 });
 
-describe('a skill is left out, told once, and costs the others nothing', () => {
+describe('skips an invalid skill and reports it once', () => {
   const good = { 'good/SKILL.md': manifest('good') };
   const bad: {
     readonly [what: string]: readonly [{ readonly [path: string]: string | Uint8Array }, string];
@@ -168,7 +168,7 @@ describe('a skill is left out, told once, and costs the others nothing', () => {
   });
 });
 
-test('a link is followed inside of the directory, and nowhere else', async () => {
+test('follows links only inside the directory', async () => {
   const { directory, outside, problems, list, uris } = await served({
     'git/SKILL.md': manifest('git'),
     'shared/note.md': 'shared',
@@ -193,7 +193,7 @@ test('a link is followed inside of the directory, and nowhere else', async () =>
   expect(problems.pop()).toContain('more than 16 directories deep');
 });
 
-test('a file that becomes a link out of the directory after it was listed is not read', async () => {
+test('does not read a file that became a link out after listing', async () => {
   const { directory, outside, list, read } = await served({
     'git/SKILL.md': manifest('git'),
     'git/a.md': 'one',
@@ -206,7 +206,7 @@ test('a file that becomes a link out of the directory after it was listed is not
   await expect(read('skill://git/%2e%2e/%2e%2e/%2e%2e/secret.md')).rejects.toThrow();
 });
 
-test('what is neither a file nor a directory leaves its skill out, and is not waited for', async (context) => {
+test('skips a skill with a special file without blocking', async (context) => {
   if (process.platform === 'win32') context.skip('there are no pipes with a path');
   const { directory, uris, problems } = await served({ 'git/SKILL.md': manifest('git') });
   makeNamedPipe(join(directory, 'git/pipe'));
@@ -214,7 +214,7 @@ test('what is neither a file nor a directory leaves its skill out, and is not wa
   expect(problems.join()).toContain('git/pipe is neither a file nor a directory');
 });
 
-test('a directory is looked at within bounds of bytes and of files', async () => {
+test('limits the bytes and files of a directory', async () => {
   const { directory, uris, problems, read } = await served({
     ...Object.fromEntries(
       ['a', 'b', 'c', 'd', 'e'].map((name) => [`${name}/SKILL.md`, manifest(name)]),
@@ -243,7 +243,7 @@ test('a directory is looked at within bounds of bytes and of files', async () =>
   expect(problems.join()).toContain('more than 10000 files');
 });
 
-test('a directory that is not there is an error of the server that names it', async () => {
+test("reports a missing directory as the server's error", async () => {
   const { directory, client } = await served({});
   await rm(directory, { recursive: true });
   await expect(client.request('skills/list')).rejects.toThrow(/-32603/);

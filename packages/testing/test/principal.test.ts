@@ -24,7 +24,7 @@ const server = createMcpServer({
 });
 
 test.each([undefined, '2026-07-28'])(
-  'a test client has a principal, in handlers and for what is visible (%s)',
+  'gives a test client a principal in handlers and visibility (%s)',
   async (revision) => {
     const era = revision === undefined ? {} : { revision };
     const principal = { subject: 'ada', scopes: ['admin'], claims: { tenant: 'acme' } };

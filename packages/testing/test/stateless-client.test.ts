@@ -111,7 +111,7 @@ describe('a test client of 2026-07-28', () => {
   });
 
   test.each(['keep', 'replay'] as const)(
-    'answers what a call asks as in the other revisions (resume: %s)',
+    "answers a call's questions as in other revisions (resume: %s)",
     async (resume) => {
       const { client } = await open({ ...answers, resume });
       const progress: unknown[] = [];
@@ -130,7 +130,7 @@ describe('a test client of 2026-07-28', () => {
     },
   );
 
-  test('rejects a call whose question it has no answer to, or whose answer throws', async () => {
+  test('rejects a call if its question has no answer or the answer throws', async () => {
     const { client } = await open({ capabilities: { elicitation: {} } });
     await expect(client.callTool('interview')).rejects.toThrow('no answer to elicitation/create');
     const { client: unkind } = await open({
@@ -145,7 +145,7 @@ describe('a test client of 2026-07-28', () => {
     });
   });
 
-  test('rejects a call that asks without end', async () => {
+  test('rejects a call that asks endlessly', async () => {
     const { client } = await open({
       elicit: () => ({ action: 'decline' }),
       limits: { maxRounds: 1000, maxRequestStateBytes: 10_000_000 },
@@ -153,7 +153,7 @@ describe('a test client of 2026-07-28', () => {
     await expect(client.callTool('insist')).rejects.toThrow('has asked 200 times');
   });
 
-  test('cancels a call, while it runs and while it is asked', async () => {
+  test('cancels a call while it runs and while it asks', async () => {
     const { client } = await open({ elicit: () => ({ action: 'accept', content: {} }) });
     const abort = new AbortController();
     const call = client.callTool('work', {}, { signal: abort.signal });
@@ -173,7 +173,7 @@ describe('a test client of 2026-07-28', () => {
     await expect(insisting).rejects.toThrow('no more');
   });
 
-  test('is sent log messages once it has set a level', async () => {
+  test('receives log messages after setting a level', async () => {
     const { client } = await open();
     door.release();
     await client.callTool('work');
@@ -212,7 +212,7 @@ describe('a test client of 2026-07-28', () => {
   });
 });
 
-test('what a revision does not have is said by name', async () => {
+test('names a feature that the revision lacks', async () => {
   const { client } = await open(answers);
   expect(() => client.changeRoots([])).toThrow(
     '2026-07-28 has no notifications/roots/list_changed',

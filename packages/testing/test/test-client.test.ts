@@ -98,7 +98,7 @@ afterEach(async () => {
 });
 
 describe('a test client', () => {
-  test('knows what the server said of itself', async () => {
+  test("exposes the server's info", async () => {
     const { hello } = await open();
     expect(hello).toMatchObject({
       protocolVersion: '2025-11-25',
@@ -107,7 +107,7 @@ describe('a test client', () => {
     });
   });
 
-  test('lists and calls tools, from all pages', async () => {
+  test('lists tools from all pages and calls them', async () => {
     const client = await open({ limits: { pageSize: 1 } });
     expect((await client.listTools()).map(({ name }) => name)).toEqual([
       'add',
@@ -124,13 +124,13 @@ describe('a test client', () => {
     });
   });
 
-  test('rejects with the error that the session answers', async () => {
+  test("rejects with the session's error", async () => {
     const client = await open();
     await expect(client.callTool('none')).rejects.toBeInstanceOf(ErrorAnswer);
     await expect(client.callTool('none')).rejects.toMatchObject({ error: { code: -32602 } });
   });
 
-  test('reads resources, and hears of their changes', async () => {
+  test('reads resources and receives updates', async () => {
     const client = await open();
     expect((await client.listResources()).map(({ uri }) => uri)).toEqual(['a:b']);
     expect((await client.listResourceTemplates()).map(({ uriTemplate }) => uriTemplate)).toEqual([
@@ -172,7 +172,7 @@ describe('a test client', () => {
     expect(completed.values).toEqual(['a-Dr']);
   });
 
-  test('answers what it was told to, and declares it', async () => {
+  test('declares and answers configured requests', async () => {
     const client = await open({
       roots: ['file:///a', { uri: 'file:///b', name: 'b' }],
       answers: { 'custom/question': () => ({ answer: 42 }) },
@@ -186,7 +186,7 @@ describe('a test client', () => {
     expect((await client.callTool('ask', { method: 'ping' })).text).toBe('{}');
   });
 
-  test('refuses what it has no answer to, and says how to give one', async () => {
+  test('rejects requests without an answer and explains how to provide one', async () => {
     const client = await open();
     expect((await client.callTool('ask', { method: 'other/thing' })).text).toContain(
       'REQUEST_FAILED',
@@ -196,7 +196,7 @@ describe('a test client', () => {
     );
   });
 
-  test('may refuse as a user does', async () => {
+  test('declines like a user', async () => {
     const client = await open({
       answers: {
         'custom/refused': () => Promise.reject(new ProtocolError(-1, 'The user said no')),
@@ -213,7 +213,7 @@ describe('a test client', () => {
     );
   });
 
-  test('hears progress and may cancel', async () => {
+  test('receives progress and cancels', async () => {
     const client = await open();
     const abort = new AbortController();
     const progress: unknown[] = [];
@@ -229,7 +229,7 @@ describe('a test client', () => {
     await expect(client.callTool('work', {}, { signal: abort.signal })).rejects.toThrow('enough');
   });
 
-  test('tells an answer’s signal when the session has cancelled its question', async () => {
+  test("aborts an answer's signal when the session cancels its question", async () => {
     const reasons: unknown[] = [];
     const abort = new AbortController();
     const asked = gate();
@@ -249,7 +249,7 @@ describe('a test client', () => {
     expect(reasons).toEqual([expect.stringContaining('enough')]);
   });
 
-  test('has the revision, the clock, the connection and the capabilities that it is given', async () => {
+  test('uses the given revision, clock, connection and capabilities', async () => {
     const clock = new TestClock();
     const client = await open({
       revision: '2025-06-18',
@@ -265,7 +265,7 @@ describe('a test client', () => {
     expect(clock.liveTimers).toBe(0);
   });
 
-  test('fails who waits when the session ends', async () => {
+  test('rejects pending calls when the session ends', async () => {
     const client = await open();
     const waiting = client.nextNotification('notifications/never');
     client.session.shutdown('the end');
@@ -273,7 +273,7 @@ describe('a test client', () => {
     await client.close();
   });
 
-  test('may be disposed of at the end of its block', async () => {
+  test('supports `await using`', async () => {
     let session;
     {
       await using client = await testClient(server);

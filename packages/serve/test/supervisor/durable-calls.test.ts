@@ -75,7 +75,7 @@ afterEach(closeClients);
 
 describe.each(Object.entries(hosts))('over stdio, %s', (_, open) => {
   test(
-    'gets one result for each call, and progress that only grows, through 20 kills',
+    'gets one result per call and increasing progress through 20 kills',
     { timeout: 600_000 },
     async () => {
       const folder = mkdtempSync(join(tmpdir(), 'supervised-'));

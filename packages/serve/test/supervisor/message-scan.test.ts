@@ -12,7 +12,7 @@ type Request = ScannedMessage & { readonly id: string; readonly method: string }
 const requestIn = (text: Buffer): Request => scanOne(text) as Request;
 
 describe('a scanned message', () => {
-  test('is what JSON.parse reads, whatever else is in it and however it is spaced', () => {
+  test('agrees with JSON.parse for any content and spacing', () => {
     const member = fc.constantFrom('id', 'method', 'params', 'error', 'result', 'x"\\y', 'ü');
     const object = fc.dictionary(member, fc.jsonValue({ maxDepth: 3 }));
     fc.assert(
@@ -37,7 +37,7 @@ describe('a scanned message', () => {
     );
   });
 
-  test('is none where the line is cut', () => {
+  test('is undefined for a truncated line', () => {
     const whole = JSON.stringify({ id: 1, method: 'a', params: { 'b\\': ['"', { c: '}' }] } });
     for (let length = 0; length < whole.length; length++) {
       expect(scanLine(Buffer.from(whole.slice(0, length)))).toBeUndefined();
@@ -54,12 +54,12 @@ describe('a scanned message', () => {
     expect(scanOne(Buffer.from(`{"id":${JSON.stringify(one)}}`))?.id).not.toBe(first);
   });
 
-  test('has the last of several members of one name, also if its name is escaped', () => {
+  test('uses the last of duplicate members, also with escaped names', () => {
     const text = String.raw`{"method":"one","\u006dethod":"two"}`;
     expect(scanOne(Buffer.from(text))?.method).toBe('two');
   });
 
-  test('may stand in a batch, or behind a byte order mark', () => {
+  test('is found in a batch and after a byte order mark', () => {
     const found = scanLine(Buffer.from(' [ {"id":1}, {"id":"2"} ]'));
     expect(isBatch(found) && found.map(({ id }) => id)).toEqual(['1', '"2']);
     expect(scanOne(Buffer.from('\ufeff{"id":1}'))?.id).toBe('1');
@@ -74,7 +74,7 @@ describe('a scanned message', () => {
 });
 
 describe('lines of bytes', () => {
-  test('are whole however they are cut, and come in pieces if they are too long', () => {
+  test('are whole for any chunking and split if too long', () => {
     const text = fc.stringMatching(/^[a-z\n]{0,60}$/);
     fc.assert(
       fc.property(text, fc.array(fc.nat(60), { maxLength: 6 }), (all, cuts) => {
@@ -114,7 +114,7 @@ describe('a call', () => {
     { name: 'with _meta', params: { _meta: { progressToken: 1 }, name: 'a' }, isMarked: true },
     { name: 'with an id of its own', params: { _meta: { [key]: 'mine' } }, isMarked: true },
     { name: 'with _meta that is no object', params: { _meta: [] }, isMarked: false },
-  ])('$name is sent with an id, and again with the same one', ({ params, isMarked }) => {
+  ])('$name is sent and repeated with the same id', ({ params, isMarked }) => {
     const requests = new HostRequests();
     const given = { jsonrpc: '2.0', id: 1, method: 'tools/call', params };
     const text = line(given);
@@ -135,7 +135,7 @@ describe('a call', () => {
     });
   });
 
-  test('has another id each time', () => {
+  test('has a unique id', () => {
     const requests = new HostRequests();
     const ids = [1, 2].map((id) => {
       const text = line({ id, method: 'tools/call', params: {} });
@@ -151,7 +151,7 @@ describe('pending requests', () => {
     requests.add(text, requestIn(text));
   };
 
-  test('are repeated in their order, unless their method is unknown or they end each process', () => {
+  test('are repeated in order, except unknown methods and those that kill each process', () => {
     const requests = new HostRequests();
     for (const [id, method] of ['tools/list', 'x/y', 'ping'].entries()) add(requests, id, method);
     expect(requests.lose().map(({ method }) => method)).toEqual(['x/y']);
@@ -160,7 +160,7 @@ describe('pending requests', () => {
     expect(requests.lose().map(({ id }) => id)).toEqual(['0', '2']);
   });
 
-  test('that have no room are not kept, and not repeated', () => {
+  test('beyond the limit are neither kept nor repeated', () => {
     const requests = new HostRequests({ maxRequests: 2, maxBytes: 40 });
     add(requests, 0, 'ping');
     add(requests, 1, 'tools/list');
@@ -188,7 +188,7 @@ describe('a question of a durable call', () => {
   };
   const idIn = (text: Buffer | undefined): unknown => text && JSON.parse(text.toString()).id;
 
-  test('reaches the host without its key', () => {
+  test('is sent to the host without its key', () => {
     const { toHost } = ask(new ServerQuestions(), 's-1', 'call/1');
     const { params } = JSON.parse(String(toHost));
     expect(params).toEqual({ message: '?', _meta: {} });
@@ -199,7 +199,7 @@ describe('a question of a durable call', () => {
     expect(JSON.parse(passed.toString()).params._meta).toEqual({ a: 1, b: 2 });
   });
 
-  test('that is open is answered to the process that asks it again, and the host is not asked twice', () => {
+  test('is answered to the next process without asking the host twice', () => {
     const questions = new ServerQuestions();
     ask(questions, 's-1', 'call/1');
     expect(questions.lose()).toEqual([]);
@@ -210,7 +210,7 @@ describe('a question of a durable call', () => {
     expect(idIn(ask(questions, 's-4', 'call/1').toServer)).toBe('s-4');
   });
 
-  test('that is answered while no process runs gets the answer when it is asked again', () => {
+  test('keeps an answer that arrives while no process runs', () => {
     const questions = new ServerQuestions();
     ask(questions, 's-1', 'call/1');
     questions.lose();
@@ -218,7 +218,7 @@ describe('a question of a durable call', () => {
     expect(idIn(ask(questions, 's-2', 'call/1').toServer)).toBe('s-2');
   });
 
-  test('is forgotten, and withdrawn from the host, with the last call that could ask it', () => {
+  test('is dropped and withdrawn with the last call that could repeat it', () => {
     const questions = new ServerQuestions();
     ask(questions, 's-1', 'call/1', 3);
     questions.lose();
@@ -228,7 +228,7 @@ describe('a question of a durable call', () => {
     expect(idIn(ask(questions, 's-2', 'call/1').toHost)).toBe('s-2');
   });
 
-  test('is cancelled by the id that the host knows', () => {
+  test("is cancelled with the host's id", () => {
     const questions = new ServerQuestions();
     ask(questions, 's-1', 'call/1');
     questions.lose();
@@ -240,7 +240,7 @@ describe('a question of a durable call', () => {
     expect(sent.params.requestId).toBe('s-1');
   });
 
-  test('without a key is cancelled when its process ends', () => {
+  test('is cancelled with its process if it has no key', () => {
     const questions = new ServerQuestions();
     ask(questions, 's-1');
     const [cancelled] = questions.lose().map((each) => JSON.parse(each.toString()));

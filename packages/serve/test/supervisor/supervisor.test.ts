@@ -114,7 +114,7 @@ describe.each(['command', 'script'] as const)(
       expect(setup.begun()).toBe(2);
     });
 
-    test('ends with a server that exits with 0, and answers what is pending', async () => {
+    test('ends when the server exits with 0 and answers pending requests', async () => {
       const setup = setUp([], way);
       const server = start(setup);
       await server.initialize();
@@ -129,7 +129,7 @@ describe.each(['command', 'script'] as const)(
 );
 
 describe('a restarted server', { timeout: 180_000 }, () => {
-  test('has the session: its log level, subscriptions and roots', async () => {
+  test("gets the session's log level, subscriptions and roots", async () => {
     const server = start(setUp());
     const [one, two] = ['/', tmpdir()].map((path) => pathToFileURL(path).href);
     server.answers.set('roots/list', () => ({ roots: [{ uri: one }] }));
@@ -157,7 +157,7 @@ describe('a restarted server', { timeout: 180_000 }, () => {
     expect(answered.map(({ id }) => id)).toEqual(['init', 1, 2, 3, 4, 5, 6, 7, 8]);
   });
 
-  test('is not subscribed to what the host has unsubscribed from', async () => {
+  test('is not resubscribed to unsubscribed resources', async () => {
     const server = start(setUp());
     await server.initialize();
     await server.request(1, 'resources/subscribe', { uri: 'note://one' });
@@ -169,7 +169,7 @@ describe('a restarted server', { timeout: 180_000 }, () => {
     expect(methods).not.toContain('notifications/resources/updated');
   });
 
-  test('asks its host again, and cancels the question of the process before', async () => {
+  test("repeats its question and cancels the previous process's", async () => {
     const server = start(setUp());
     await server.initialize({ elicitation: {} });
     server.send({ id: 1, method: 'tools/call', params: { name: 'ask' } });
@@ -189,7 +189,7 @@ describe('a restarted server', { timeout: 180_000 }, () => {
     expect(textIn(await server.answer(3))).toBe('decline');
   });
 
-  test('gets requests that may be repeated, and not the ones that were cancelled', async () => {
+  test('gets repeatable requests except cancelled ones', async () => {
     const setup = setUp(['stdout.called:2']);
     const server = start(setup);
     await server.initialize();
@@ -203,7 +203,7 @@ describe('a restarted server', { timeout: 180_000 }, () => {
     expect(server.messages.all.filter(({ id }) => id === 1)).toEqual([]);
   });
 
-  test('answers an initialize that came before the processes before it were killed', async () => {
+  test('answers an initialize received before earlier processes were killed', async () => {
     const setup = setUp(['load:1', 'load:1']);
     const server = start(setup);
     await server.initialize();
@@ -211,7 +211,7 @@ describe('a restarted server', { timeout: 180_000 }, () => {
     expect(setup.begun()).toBe(3);
   });
 
-  test('serves a host whose handshake was cut, and cut again when it was repeated', async () => {
+  test('serves a host whose handshake was interrupted twice', async () => {
     const setup = setUp(['never', 'load:1', 'stdout.called:1']);
     const server = start(setup);
     const params = {
@@ -231,7 +231,7 @@ describe('a restarted server', { timeout: 180_000 }, () => {
     expect(initialized).toHaveLength(1);
   });
 
-  test('gets a line of 10 MiB whose beginning came before the process was killed', async () => {
+  test('gets a 10 MiB line that began before the kill', async () => {
     const server = start(setUp());
     await server.initialize();
     const pid = Number(await call(server, 1, 'pid'));
@@ -245,7 +245,7 @@ describe('a restarted server', { timeout: 180_000 }, () => {
     expect(textIn(await server.answer(2))).toBe(String(text.length));
   });
 
-  test('leaves nothing of the line of 10 MiB that the killed process was writing', async () => {
+  test('drops the 10 MiB line that the killed process was writing', async () => {
     const server = start(setUp());
     await server.initialize();
     expect(await server.request(1, 'tools/call', { name: 'tear' })).toMatchObject({ error: lost });
@@ -254,7 +254,7 @@ describe('a restarted server', { timeout: 180_000 }, () => {
     expect(server.messages.all.map(({ id }) => id)).toEqual(['init', 1, 2]);
   });
 
-  test('leaves nothing of what the killed process had started', async () => {
+  test('ends the descendants of the killed process', async () => {
     const server = start(setUp());
     await server.initialize();
     const child = Number(await call(server, 1, 'child'));
@@ -265,7 +265,7 @@ describe('a restarted server', { timeout: 180_000 }, () => {
 });
 
 describe('the end of a supervisor', { timeout: 180_000 }, () => {
-  test('comes with one error if the server ends again and again without an answer', async () => {
+  test('follows repeated exits without an answer, with one error', async () => {
     const setup = setUp(['never', ...Array.from({ length: 30 }, () => 'load:1')]);
     const server = start(setup);
     await server.initialize();
@@ -278,7 +278,7 @@ describe('the end of a supervisor', { timeout: 180_000 }, () => {
     expect(server.log.all.filter(({ event }) => event === 'server.abandoned')).toHaveLength(1);
   });
 
-  test('comes at once, with its exit code, if the server cannot begin', async () => {
+  test('follows immediately with the exit code if the server cannot start', async () => {
     const setup = setUp(['exit:7']);
     const server = start(setup);
     server.send({ id: 1, method: 'initialize', params: {} });
@@ -298,14 +298,14 @@ describe('the end of a supervisor', { timeout: 180_000 }, () => {
     expect(server.stderr.trim()).toMatch(problem);
   });
 
-  test('says what is wrong with the command line as the command does', async () => {
+  test('reports command-line errors like the command', async () => {
     const server = launch([...command, 'serve', '--durable', './state']);
     expect(await server.exit).toEqual({ code: 2, signal: null });
     expect(server.stderr).toContain('--durable needs the module');
   });
 
   test.each(['SIGTERM', 'SIGINT', 'SIGHUP'] as const)(
-    'by %s gives a running call its time',
+    'by %s lets a running call finish',
     async (signal) => {
       const server = start(setUp());
       await server.initialize();
@@ -328,7 +328,7 @@ describe('the end of a supervisor', { timeout: 180_000 }, () => {
     await gone(pid);
   });
 
-  test('by SIGKILL ends the server and what it has started', async () => {
+  test('by SIGKILL ends the server and its descendants', async () => {
     const server = start(setUp());
     await server.initialize();
     const pid = Number(await call(server, 1, 'pid'));
@@ -340,7 +340,7 @@ describe('the end of a supervisor', { timeout: 180_000 }, () => {
     await gone(child);
   });
 
-  test('passes all lines on that came with the end of the input, without a last line feed', async () => {
+  test('forwards all lines that arrive with the end of stdin, without a last line feed', async () => {
     const server = start(setUp());
     const params = {
       protocolVersion: '2025-11-25',
@@ -357,7 +357,7 @@ describe('the end of a supervisor', { timeout: 180_000 }, () => {
     expect(server.messages.all.map(({ id }) => id)).toEqual(['init', 1]);
   });
 
-  test('comes when the host closes its output', async () => {
+  test('follows when the host closes its output', async () => {
     const { args, env } = setUp();
     const child = spawn(process.execPath, args, { env: { ...process.env, ...env }, stdio: 'pipe' });
     const exited = new Promise((resolve) => child.on('exit', resolve));
