@@ -1,4 +1,4 @@
-/** A server behind a `node:http` server of its own. */
+/** Serves MCP through its own `node:http` server. */
 import { createServer } from 'node:http';
 import type { IncomingMessage, Server, ServerResponse } from 'node:http';
 import { isIP } from 'node:net';
@@ -12,72 +12,75 @@ import { defaultServedConnectionLimits } from './served-connection-limits.ts';
 import type { ServedConnectionLimits } from './served-connection-limits.ts';
 import type { McpSession } from '../../../src/server/session.ts';
 
-/** Where an endpoint listens, beside what any endpoint has. */
+/** Options of an HTTP endpoint with its listening address. */
 export interface ServeHttpOptions extends Omit<HttpOptions, 'node'> {
-  /** 0 for any free port. */
+  /** Port; 0 for any free one. */
   readonly port: number;
-  /** The address or the name to listen on; by default `127.0.0.1`, which only this machine reaches. */
+  /** Address or name to listen on. Default: `127.0.0.1`, reachable only from this machine. */
   readonly host?: string;
-  /** The path of the endpoint; by default `/mcp`. */
+  /** Path of the endpoint. Default: `/mcp`. */
   readonly path?: string;
   /**
-   * The names that clients may reach it by, beside those of this machine; `any` if a proxy in front
-   * checks it. With authorization any name will do: a page that is led here has no token.
+   * Additional host names by which clients may reach the server; `any` if a proxy checks them. With
+   * authorization any name is allowed, because a page misled to this server has no token.
    */
   readonly allowedHosts?: readonly string[] | 'any';
-  /** Listens where others can reach it, though everybody who does may use it. */
+  /** Allows an address reachable from other machines without authorization. */
   readonly insecure?: boolean;
   /**
-   * Answers `GET /healthz` while the process works, and `GET /readyz` with 200 until it is told to
-   * end, then with 503; or under paths of your own.
+   * Answers `GET /healthz` with 200 while the process runs, and `GET /readyz` with 200 until
+   * shutdown begins, then 503. Paths can be changed.
    */
   readonly health?: boolean | HealthPaths;
   /**
-   * How the other nodes reach this one beside `stores`. Without a `url` it is the address that it listens on or, if it
-   * listens on all, the one that it reaches the store from.
+   * Address for other nodes, with `stores`. Default `url`: the listening address or, when listening
+   * on all addresses, the one used to reach the store.
    */
   readonly node?: Partial<NodeOptions>;
-  /** Bounds of its sockets; what is left out is as in {@link defaultServedConnectionLimits}. */
+  /** Limits of its sockets. Default: {@link defaultServedConnectionLimits}. */
   readonly connections?: Partial<ServedConnectionLimits>;
 }
 
-/** Where the health of the process is asked for. */
+/** Paths of the health endpoints. */
 export interface HealthPaths {
-  /** 200 while the process works. */
+  /** Path that answers 200 while the process runs. */
   readonly live: string;
-  /** 200 until it is told to end, then 503. */
+  /** Path that answers 200 until shutdown begins, then 503. */
   readonly ready: string;
 }
 
-/** A server that is being served over HTTP. */
+/** A server running over HTTP. */
 export interface HttpServing extends AsyncDisposable {
-  /** Where the endpoint is. */
+  /** URL of the endpoint. */
   readonly url: URL;
-  /** The sessions that are open. */
+  /** Open sessions. */
   readonly sessions: readonly McpSession[];
   /**
-   * Ends it: no more sessions begin, calls in flight get the drain time to finish, streams end,
-   * then all connections do. Repeating it waits for the same end.
+   * Shuts down: rejects new sessions, lets running calls finish within the drain timeout, ends
+   * streams, then closes all connections. Repeated calls wait for the same shutdown.
    *
-   * @param drainTimeoutMs a shorter drain time than the limit of the sessions, milliseconds
+   * @param drainTimeoutMs shorter drain timeout than the sessions' limit, milliseconds
    */
   close(drainTimeoutMs?: number): Promise<void>;
 }
 
-/** How long other nodes may take to hear that this one has left, milliseconds. */
+/** Time for other nodes to learn that this one has left. */
 const lastForwardsMs = 100;
 
-/** How long answers that have been ended may take to be sent when the server closes. */
+/** Time for finished responses to be sent at shutdown. */
 const lastWordsMs = 250;
 
-/** @throws {TypeError} an option is wrong; {AddressError} the address is not available */
+/**
+ * @throws {TypeError} if an option is invalid
+ * @throws {AddressError} if the address is unavailable
+ */
 export async function listenHttp(
   server: ServerFactory,
   options: ServeHttpOptions,
 ): Promise<HttpServing> {
   const { port, host = '127.0.0.1', path = '/mcp', health = false, connections } = options;
   const { stores, node: given, ...http } = options;
-  refuseOpenAddress(host, options);
+  rejectOpenAddress(host, options);
   const allowedHosts = hostsOf(host, options);
   let known: (url: string | Promise<string>) => void = () => {};
   const own = new Promise<string>((resolve) => {
@@ -89,7 +92,7 @@ export async function listenHttp(
   try {
     await serving.listen(port, host);
   } catch (error) {
-    // Nobody knows this node yet.
+    // No other node knows this one yet.
     if (stores) await handler.close(0);
     throw error;
   }
@@ -97,7 +100,7 @@ export async function listenHttp(
   return serving;
 }
 
-/** Where other nodes reach what listens here. */
+/** URL at which other nodes reach this server. */
 async function nodeUrl(url: URL, host: string, { localAddress }: Stores): Promise<string> {
   if (host !== '::' && host !== '0.0.0.0') return url.href;
   const address = (await localAddress?.()) ?? '127.0.0.1';
@@ -137,7 +140,7 @@ class Serving implements HttpServing {
         requestTimeout: limits.requestTimeoutMs,
         keepAliveTimeout: limits.keepAliveTimeoutMs,
         connectionsCheckingInterval: Math.min(1000, limits.headersTimeoutMs),
-        // If nothing is sent to a peer that is gone without a word, nobody else notices.
+        // Only keepalive probes detect a vanished peer on an idle connection.
         keepAlive: true,
         keepAliveInitialDelay: 60_000,
       },
@@ -169,12 +172,12 @@ class Serving implements HttpServing {
   }
 
   async #close(drainTimeoutMs: number | undefined): Promise<void> {
-    // Until then it listens: who asks whether it is ready, or opens a session, gets an answer.
+    // Keep listening until then, so that readiness checks and new sessions get an answer.
     await this.#handler.close(drainTimeoutMs);
-    // Other nodes were told that this one has left: what is on its way from them is still answered.
+    // Requests from other nodes may still be on their way.
     if (this.#isShared) await delay(lastForwardsMs);
     const closed = new Promise((resolve) => this.#http.close(resolve));
-    // A connection whose last answer is still on its way is not idle yet.
+    // Connections become idle only after their last response is sent.
     const idle = setInterval(() => this.#http.closeIdleConnections(), 10);
     const rest = setTimeout(() => this.#http.closeAllConnections(), lastWordsMs);
     await closed;
@@ -183,7 +186,7 @@ class Serving implements HttpServing {
   }
 
   #answer(request: IncomingMessage, response: ServerResponse): void {
-    // A client that goes on with a connection would keep the process from ending.
+    // Otherwise keep-alive clients would delay the exit.
     if (this.#closed) response.setHeader('connection', 'close');
     const { live, ready } = this.#health ?? {};
     const [path] = (request.url ?? '').split('?', 1);
@@ -208,18 +211,21 @@ function healthPaths(health: boolean | HealthPaths): HealthPaths | undefined {
   return health ? { live: '/healthz', ready: '/readyz' } : undefined;
 }
 
-/** Anyone who reaches a server without authentication may use it, and what it can reach. */
-function refuseOpenAddress(
+/**
+ * Rejects an address reachable from other machines without authorization, because everyone could
+ * use the server.
+ */
+function rejectOpenAddress(
   host: string,
   { insecure = false, authorization }: ServeHttpOptions,
 ): void {
   if (insecure || authorization || isLoopback(host)) return;
   throw new TypeError(
-    `Others can reach ${host}, and this server asks nobody who they are: listen on 127.0.0.1, give it an authorization, or say that it is meant to be insecure`,
+    `${host} is reachable from other machines and this server has no authorization: listen on 127.0.0.1, set \`authorization\`, or set \`insecure: true\``,
   );
 }
 
-/** The names by which clients may reach it, without ports. */
+/** Host names by which clients may reach the server, without ports. */
 function hostsOf(
   host: string,
   { allowedHosts, authorization }: ServeHttpOptions,
@@ -233,7 +239,7 @@ function hostsOf(
   return [...names, ...(allowedHosts ?? [])].map((name) => name.toLowerCase());
 }
 
-/** A host as a URL has it. */
+/** Formats a host for a URL. */
 function nameOf(host: string): string {
   return isIP(host) === 6 ? `[${host}]` : host;
 }

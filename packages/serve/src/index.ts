@@ -1,4 +1,4 @@
-/** `mcp-actors/serve`: a server as a process of its own, and over HTTP. */
+/** `mcp-actors/serve`: runs a server as a process, over stdio or HTTP. */
 export { serve, serveHttp } from './serve.ts';
 export { openTaskStore } from './open-task-worker.ts';
 export type { ServeOptions } from './serve.ts';

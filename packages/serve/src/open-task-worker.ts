@@ -1,4 +1,4 @@
-/** Opens what keeps the tasks of a process: in a directory, in Postgres or Redis, or in a store that is there already. */
+/** Opens the task store of a process: a directory, Postgres, Redis, or a given store. */
 import { systemClock } from '../../../src/actors/clock.ts';
 import type { TaskDirectoryOptions } from '../../tasks/src/sqlite/private-directory.ts';
 import { missingPackage } from '../../processes/src/missing-package.ts';
@@ -10,12 +10,12 @@ import type { TaskWorkerOptions } from '../../tasks/src/task-worker.ts';
 import type { TaskStore } from '../../tasks/src/task-store.ts';
 import type { StoreLimits, Stores } from '../../http/src/nodes/stores.ts';
 
-/** The part of a server that is used here. One that is made for each request has no name yet. */
+/** The used part of a server. A per-request server has no name yet. */
 type Named =
   | { readonly definition: { readonly name: string; readonly stateKeys?: readonly string[] } }
   | ((...input: never) => unknown);
 
-/** @throws {Error} the store cannot be used, or what it needs is not installed; what the store throws */
+/** @throws {Error} if the store is unusable or its package is missing */
 export async function openTaskWorker(
   durable: string | TaskStore,
   of: Named,
@@ -95,10 +95,13 @@ export function placeOf(where: string): StorePlace {
 }
 
 /**
- * @param where a directory, `postgres://…` or `redis://…`
- * @param options what a directory may be like
- * @throws {TypeError} it is the URL of something else
- * @throws {Error} the store cannot be used; everybody can write to the directory, or another user owns it
+ * Opens a task store.
+ *
+ * @param where directory, `postgres://…` or `redis://…`
+ * @param options requirements for a directory
+ * @throws {TypeError} for a URL with another scheme
+ * @throws {Error} if the store is unusable, or the directory is writable by everyone or owned by
+ *   another user
  */
 export async function openTaskStore(
   where: string,

@@ -1,7 +1,7 @@
 /** The version of this package. */
 import { readFileSync } from 'node:fs';
 
-/** The build puts it in; it is absent if the sources run as they are. */
+/** Inserted by the build; absent when running from sources. */
 declare const __VERSION__: string | undefined;
 
 /** The package's version, from its `package.json`. */

@@ -1,55 +1,52 @@
-/** Ends the session when the process is told to end, and decides the exit code. */
+/** Ends the session on a signal or an uncaught error, and decides the exit code. */
 import { constants } from 'node:os';
 import { closingChart } from '../../../src/server/closing.machine.ts';
 import type { CloseCause } from '../../../src/machines/session-ports.ts';
 import type { CommandFact, Log } from '../../diagnostics/src/log/log.ts';
 
-/** The part of a session that is used here. */
+/** The used part of a session. */
 interface Endable {
   shutdown(reason: string, drainTimeoutMs: number): void;
 }
 
 export interface ProcessEnd {
   /**
-   * The exit code after a session that ended with this cause. It resolves once no file request is
-   * open, or after logging that some hang.
+   * Exit code for the cause of the session's end. Resolves when no file request is pending, or
+   * after logging hanging ones.
    */
   exitCode(cause: CloseCause): Promise<number>;
 }
 
-/** The part of the process that is used here. */
+/** The used part of `process`. */
 type Host = Pick<
   NodeJS.Process,
   'emit' | 'exit' | 'getActiveResourcesInfo' | 'kill' | 'on' | 'pid' | 'removeAllListeners'
 >;
 
-/** The part of a session that is served here. */
+/** A session that can be awaited and shut down. */
 export interface Ending extends Endable {
   readonly closed: Promise<CloseCause>;
 }
 
 const endingSignals = ['SIGINT', 'SIGTERM', 'SIGHUP'] as const;
 
-/** How long a session may drain after a signal, milliseconds: its sender does not wait for long. */
+/** Drain timeout after a signal, milliseconds. It is short because the sender will not wait. */
 export const signalDrainTimeoutMs = 1000;
 
-/**
- * How much longer than its drain time a session may take, milliseconds, before the process ends
- * without it.
- */
+/** Extra time after the drain timeout before the process exits without the session. */
 const graceMs = 350;
 
 /**
- * How long file requests may take to end, milliseconds, before the process ends without them. On a
- * busy machine a check of the roots takes more than a few hundredths of a second.
+ * Time to wait for pending file requests before exiting. On a busy machine checking the roots takes
+ * more than a few hundredths of a second.
  */
 const fileRequestTimeoutMs = 300;
 
 /**
- * Listens to the process. The first signal ends the session, the second one the process at once.
+ * Handles signals and uncaught errors. The first signal ends the session, the second the process.
  * Uncaught errors are logged and end the session.
  *
- * @param drainTimeoutMs how long the session may then drain, milliseconds
+ * @param drainTimeoutMs drain timeout of the session, milliseconds
  */
 export function endWithProcess(
   session: Endable,
@@ -62,22 +59,22 @@ export function endWithProcess(
 
   function end(reason: string): void {
     session.shutdown(reason, drainTimeoutMs);
-    // The session bounds its own end. If that bound is broken, the process ends all the same.
+    // Safety net in case the session exceeds its own timeout.
     setTimeout(() => {
-      const message = `The session has not ended ${graceMs} ms after its drain time; the process ends without it`;
+      const message = `The session did not end within ${graceMs} ms after its drain timeout; exiting without it`;
       log.report({ level: 'error', name: 'process.abandoned', message } satisfies CommandFact);
       void exitProcess(1, host);
     }, drainTimeoutMs + graceMs);
   }
 
-  // One listener for both signals: Deno gives a signal to listeners that are added while it is delivered.
+  // Use one listener for both signals, because Deno also calls listeners added during delivery.
   function onSignal(signal: NodeJS.Signals): void {
     if (closing.value === 'closing') {
       void exitProcess(128 + constants.signals[signal], host, signal);
       return;
     }
     closing = closingChart.next(closing, { type: 'close.begin' });
-    const message = `${signal} ends the session; a second signal ends the process at once`;
+    const message = `Received ${signal}, ending the session; a second signal exits immediately`;
     log.report({
       level: 'info',
       name: 'process.signalled',
@@ -106,7 +103,7 @@ export function endWithProcess(
     exitCode: async (cause) => {
       const hanging = await hangingFileRequests(host);
       if (hanging > 0) {
-        const message = `${hanging} file requests hang; the process ends by SIGTERM, because an exit would wait for them`;
+        const message = `${hanging} file requests hang; ending the process with SIGTERM, because an exit would wait for them`;
         log.report({ level: 'error', name: 'process.abandoned', message } satisfies CommandFact);
       }
       return cause.kind === 'failure' || failures.length > 0 ? 1 : 0;
@@ -115,11 +112,11 @@ export function endWithProcess(
 }
 
 /**
- * Waits until the session has ended or the process is told to end, and logs why if that is a bug.
+ * Waits for the end of the session and logs its failure.
  *
- * @param drainTimeoutMs how long the session may drain once the process is told to end, milliseconds
- * @param release is awaited before the exit code is decided
- * @returns the exit code, once the log is flushed
+ * @param drainTimeoutMs drain timeout after a signal, milliseconds
+ * @param release awaited before the exit code is decided
+ * @returns the exit code, after flushing the log
  */
 export async function serveToEnd(
   session: Ending,
@@ -139,7 +136,7 @@ export async function serveToEnd(
     log.report({
       level: 'error',
       name: 'session.failed',
-      message: `The session has failed: ${String(cause.error)}`,
+      message: `The session failed: ${String(cause.error)}`,
       details: { error: cause.error },
     } satisfies CommandFact);
   }
@@ -150,8 +147,8 @@ export async function serveToEnd(
 }
 
 /**
- * Ends the process with this exit code. If a file request hangs, on a dead mount or on a FIFO, a
- * signal ends the process instead, because an exit would wait for libuv's threads forever.
+ * Exits with this code. If a file request hangs, on a dead mount or a FIFO, kills the process with
+ * a signal instead, because `exit` would wait for libuv's threads forever.
  */
 export async function exitProcess(
   code: number,
@@ -161,16 +158,16 @@ export async function exitProcess(
   if ((await hangingFileRequests(host)) > 0) {
     host.emit('exit', code);
     host.removeAllListeners(signal);
-    // A container's first process never gets a signal without a listener: it goes on to the exit.
+    // As pid 1 the process ignores unhandled signals and continues to `exit`.
     host.kill(host.pid, signal);
   }
   host.exit(code);
 }
 
-/** The processes whose file requests have had their time: nobody waits for those again. */
+/** Processes whose file requests have timed out once and are not awaited again. */
 const hung = new WeakSet<Host>();
 
-/** How many file requests do not end within a short time. */
+/** Number of file requests that do not finish within the timeout. */
 async function hangingFileRequests(host: Host): Promise<number> {
   for (let waitedMs = 0; waitedMs < fileRequestTimeoutMs && !hung.has(host); waitedMs += 10) {
     if (fileRequests(host) === 0) return 0;

@@ -32,16 +32,13 @@ import { isSupervised } from './supervisor/supervised.ts';
 import { exitProcess, serveToEnd, signalDrainTimeoutMs } from './process-end.ts';
 import type { Ending } from './process-end.ts';
 
-/** How a server is served over stdio: the options of `listen`, its log, and its end. */
+/** Options of {@link serve} over stdio: those of `listen`, logging and shutdown. */
 export interface ServeOptions extends Omit<ListenOptions, 'clock' | 'durable'> {
-  /**
-   * What is logged to stderr; by default `warning` and above, over HTTP `info` and above. Not used if
-   * there is a `report`.
-   */
+  /** Minimum log level on stderr. Default: `warning`, over HTTP `info`. Ignored with a `report`. */
   readonly logLevel?: LogThreshold;
   /**
-   * Is awaited once the session has ended and before the process ends, to flush what must not be
-   * lost. If it takes more than a second, the process ends without it.
+   * Called after the session ends and before the process exits, to flush data. The process does not
+   * wait longer than a second.
    */
   readonly beforeExit?: () => Promise<void>;
   /**
@@ -52,29 +49,29 @@ export interface ServeOptions extends Omit<ListenOptions, 'clock' | 'durable'> {
    */
   readonly durable?: string | TaskStore;
   /**
-   * Serves by a process of its own, over stdio: this process starts its script once more, holds the host's pipe, and
-   * starts another one when that ends. The host stays connected, and its unfinished calls of durable tools are resumed.
-   * The code before `serve` runs in both.
+   * Runs the server in a child process over stdio: this process starts its script again, holds the
+   * host's pipes, and restarts the child when it ends. The host stays connected, and unfinished
+   * calls of durable tools are resumed. Code before `serve` runs in both processes.
    */
   readonly supervise?: boolean;
 }
 
-/** Options of {@link serve} over HTTP. What a session has to itself is not among them. */
+/** Options of {@link serve} over HTTP, without per-session options. */
 export interface ServeOverHttpOptions extends Omit<ServeOptions, 'environment' | 'supervise'> {
-  /** Where it listens, and who may use it. */
+  /** Listening address and authorization. */
   readonly http: ServeHttpOptions;
 }
 
-/** What is being served, until it ends. */
+/** A running server. */
 export interface Started {
   readonly ending: Ending;
-  /** Those that are open. */
+  /** Open sessions. */
   sessions(): readonly McpSession[];
-  /** Where it serves, if that is over HTTP. */
+  /** HTTP endpoint, if any. */
   readonly endpoint?: ServedEndpoint;
 }
 
-/** How long `beforeExit` may take, milliseconds: a host kills a server soon. */
+/** Timeout of `beforeExit`, milliseconds. Hosts soon kill a server. */
 const releaseTimeoutMs = 1000;
 
 /**
@@ -120,7 +117,7 @@ export async function serve(
     ...served
   } = options as typeof options & Pick<ServeOptions, 'supervise'>;
   if (isToSupervise && !isSupervisedHere) {
-    if (isHttp) throw new TypeError('supervise must be left out with http: no pipe has to be held');
+    if (isHttp) throw new TypeError('supervise must not be combined with http');
     const { ownCommandLine, supervise } = await import('./supervisor/supervise.ts');
     const { logLevel } = options;
     return await exitProcess(await supervise({ args: ownCommandLine(), logLevel }));
@@ -131,11 +128,11 @@ export async function serve(
   let resumer: SessionlessTasks | undefined;
   try {
     if (durable !== undefined) {
-      // A server that keeps nothing starts without it.
+      // Loaded only for durable servers.
       const { openTaskWorker } = await import('./open-task-worker.ts');
       const { SessionlessTasks } = await import('../../../src/server/task-resumer.actor.ts');
       const { report } = log;
-      // A server that is made for each request is not there without one.
+      // Per-request servers do not exist yet.
       const made = typeof server === 'function' ? undefined : server;
       const limits = mergeLimits(options.limits ?? {});
       taskWorker = await openTaskWorker(durable, server, {
@@ -164,7 +161,7 @@ export async function serve(
   } catch (error) {
     await taskWorker?.close();
     if (error instanceof AddressError) return await refuseAddress(error, log);
-    // It is known who awaits this only when they do.
+    // Let the caller await first, so that its frames are known.
     await Promise.resolve();
     throw addCallerFrames(error);
   }
@@ -174,35 +171,35 @@ export async function serve(
     (() => released(() => Promise.all([beforeExit?.(), taskWorker?.close()]), log));
   const sessions = () => [...started.sessions(), ...(resumer?.session ? [resumer.session] : [])];
   const ended = waitForExit({ ...started, sessions }, { log, drainTimeoutMs, release });
-  // The host that has launched it waits for its first answer.
+  // Do not delay the first answer to the host.
   if (thisPlatform.pipes === undefined) setImmediate(announce).unref();
   await exitProcess(await ended);
 }
 
 /**
- * Serves over HTTP, and leaves the process to its owner: it is ended by `close`.
+ * Serves over HTTP without taking over the process. Stop it with `close`.
  *
  * ```ts
  * await using serving = await serveHttp(server, { port: 0 });
  * console.log(serving.url.href);
  * ```
  *
- * @throws {TypeError} an option is wrong; {Error} the address is not available, in a sentence; its
- *   `code` is Node's own, such as EADDRINUSE
+ * @throws {TypeError} if an option is invalid
+ * @throws {Error} if the address is unavailable; `code` is Node's, such as EADDRINUSE
  */
 export async function serveHttp(
   server: ServerFactory,
   options: ServeHttpOptions,
 ): Promise<HttpServing> {
-  // A server over stdio starts without it.
+  // Loaded only for HTTP.
   const { listenHttp } = await import('./http-serving.ts');
   return listenHttp(server, options);
 }
 
 /**
- * Ends what is served with the process, and answers doctors meanwhile.
+ * Waits for the end of a server, and answers `doctor` meanwhile.
  *
- * @returns the exit code, once the log is flushed
+ * @returns the exit code, after flushing the log
  */
 export function waitForExit(started: Started, end: EndOptions): Promise<number> {
   const { endpoint } = started;
@@ -215,12 +212,12 @@ export function waitForExit(started: Started, end: EndOptions): Promise<number> 
   return ended;
 }
 
-/** Result of {@link waitForExit}. */
+/** Options of {@link waitForExit}. */
 interface EndOptions {
   readonly log: Log;
-  /** How long calls may take to finish after a signal, milliseconds. */
+  /** Drain timeout after a signal, milliseconds. */
   readonly drainTimeoutMs: number | undefined;
-  /** Is awaited before the exit code is decided. */
+  /** Called before the exit code is decided. */
   readonly release: (() => Promise<void>) | undefined;
 }
 
@@ -248,7 +245,7 @@ async function refuseAddress({ message, code }: AddressError, log: Log): Promise
   await exitProcess(1);
 }
 
-/** What the session of tasks that go on has in common with others. */
+/** Options shared with the session of resumed tasks. */
 function sessionOptions({
   environment: _,
   http: __,
@@ -259,7 +256,7 @@ function sessionOptions({
   return common;
 }
 
-/** With what its option has been made of. */
+/** Options with the opened store. */
 type Undurable<TOptions> = Omit<TOptions, 'durable'> & Pick<ListenOptions, 'durable'>;
 
 function overStdio(
@@ -273,7 +270,7 @@ function overStdio(
 }
 
 /**
- * Serves over HTTP, and reports the address.
+ * Serves over HTTP and reports the URL.
  *
  * @throws as {@link serveHttp}
  */
@@ -304,7 +301,7 @@ export async function startHttp(
   };
 }
 
-/** A server over HTTP as what a signal ends. */
+/** Adapts an HTTP server to {@link Ending}. */
 function endingOf(serving: HttpServing): Ending {
   let resolve: (cause: CloseCause) => void;
   const closed = new Promise<CloseCause>((settle) => {
@@ -322,9 +319,9 @@ function hostLog(report: Log['report']): Log {
   return { report, close: () => Promise.resolve() };
 }
 
-/** The log of this process: on stderr, unless there is a sink for it. */
+/** Creates the log of this process, on stderr or the given sink. */
 export function processLog({ sink, ...options }: ProcessLogOptions): Log {
-  // Always made: without its listener, a broken stderr would end the process.
+  // Always created, because its listener keeps a broken stderr from ending the process.
   const stderr = stderrSink();
   const form = !sink && process.stderr.isTTY ? humanForm : jsonForm;
   return createLog({ ...options, form, sink: sink ?? stderr });
@@ -334,19 +331,19 @@ interface ProcessLogOptions extends Pick<LogOptions, 'level' | 'state'> {
   readonly sink?: LineSink | undefined;
 }
 
-/** For a person who starts it to see what it does: it would say nothing. */
+/** Message for a user who starts the server in a terminal, where it would print nothing. */
 function terminalHint(name: string): string {
   const [, script = ''] = process.argv;
   const runner = /\.[cm]?tsx?$/.test(script) ? 'npx tsx' : 'node';
   const line = `${runner} ${relative(process.cwd(), script)}`;
-  return `${name} waits for an MCP host on stdin. Ctrl+D ends it. To see its tools: npx mcp-actors call --list -- ${line}\n`;
+  return `${name} is waiting for an MCP host on stdin. Press Ctrl+D to exit. To list its tools: npx mcp-actors call --list -- ${line}\n`;
 }
 
-/** Never rejects: the process has to end. */
+/** Never rejects, because the process must exit. */
 async function released(beforeExit: () => Promise<unknown>, log: Log): Promise<void> {
   let timer: NodeJS.Timeout | undefined;
   const tooLate = new Promise<never>((_, reject) => {
-    const late = () => reject(new Error(`It has not ended within ${releaseTimeoutMs} ms`));
+    const late = () => reject(new Error(`no completion within ${releaseTimeoutMs} ms`));
     timer = setTimeout(late, releaseTimeoutMs);
   });
   try {
@@ -360,8 +357,8 @@ async function released(beforeExit: () => Promise<unknown>, log: Log): Promise<v
 }
 
 /**
- * A module that is loaded for its server is not served: `serve` hands the server over to the code
- * that loads the module. Both may have a copy of this package, so what they share is global.
+ * Key of a global callback: when a module is loaded only for its server, `serve` passes the server
+ * to the loading code. It is global because both may have their own copy of this package.
  */
 const key = Symbol.for('mcp-actors.takeServed');
 
@@ -372,8 +369,8 @@ interface Place {
 const place = globalThis as Place;
 
 /**
- * Runs something that may call `serve`, and gives what it comes to, or what was to be served, if that
- * is first. It is not served.
+ * Runs code that may call `serve`. Resolves with its result or, if `serve` is called first, with
+ * the server, which is not started.
  */
 export async function runOrServe<T>(run: () => Promise<T>): Promise<T | ServerFactory> {
   const served = new Promise<ServerFactory>((resolve) => {
@@ -386,7 +383,7 @@ export async function runOrServe<T>(run: () => Promise<T>): Promise<T | ServerFa
   }
 }
 
-/** True if the server was taken. */
+/** True if the loading code took the server. */
 function isTaken(server: ServerFactory): boolean {
   const take = place[key];
   take?.(server);

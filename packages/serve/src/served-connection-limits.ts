@@ -1,16 +1,16 @@
-/** Bounds of the connections of a server over HTTP; times in milliseconds. */
+/** Limits of the connections of an HTTP server; times in milliseconds. */
 export interface ServedConnectionLimits {
-  /** How long the headers of a request may take. */
+  /** Timeout for the headers of a request. */
   readonly headersTimeoutMs: number;
-  /** How long a whole request may take, its body included. */
+  /** Timeout for a whole request including its body. */
   readonly requestTimeoutMs: number;
-  /** How long a connection may be without a request: longer than a proxy in front keeps it. */
+  /** Idle timeout of a connection; longer than that of a proxy in front. */
   readonly keepAliveTimeoutMs: number;
-  /** How many connections may be open; one more is closed at once. */
+  /** Maximum number of connections; further ones are closed immediately. */
   readonly maxConnections: number;
 }
 
-/** What connections keep to if nobody says otherwise. docs/limits.md explains each. */
+/** Default limits; docs/limits.md explains each. */
 export const defaultServedConnectionLimits: ServedConnectionLimits = {
   headersTimeoutMs: 15_000,
   requestTimeoutMs: 60_000,

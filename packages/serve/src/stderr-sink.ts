@@ -1,21 +1,21 @@
-/** Stderr as the sink of a log: hosts may never read it, or close it. */
+/** Log sink on stderr, which hosts may never read, or close. */
 import type { LineSink } from '../../diagnostics/src/log/log.ts';
 
 let sinkOfStderr: LineSink | undefined;
 
-/** One for all that is written there. */
+/** Shared sink for all output to stderr. */
 export function stderrSink(): LineSink {
   return (sinkOfStderr ??= streamSink(process.stderr));
 }
 
-/** How many bytes may wait for stderr's reader: many hosts open the pipe and never read it. */
+/** Maximum unread bytes, because many hosts open the pipe and never read it. */
 const maxBacklogBytes = 1024 ** 2;
-/** How long the end of the process waits for a reader that does not read. */
+/** Time that shutdown waits for a stalled reader. */
 const flushTimeoutMs = 250;
 
-/** A stream, such as stderr. It may break or never be read. */
+/** Creates a sink on a stream that may break or never be read. */
 export function streamSink(stream: NodeJS.WritableStream & StreamState): LineSink {
-  // Without a listener, a broken pipe would end the process. There is no other place to report it.
+  // Without a listener a broken pipe would end the process. The error cannot be reported elsewhere.
   stream.on('error', () => {});
   return {
     write(line) {

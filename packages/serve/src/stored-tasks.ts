@@ -1,4 +1,4 @@
-/** What a store has of a task, for people: how old it is, who has it, its last step, and what it waits for. */
+/** Overviews of stored tasks for people: age, owner, last step, and pending waits. */
 import type { DurableRunStatus } from '../../../src/actors/request-context.ts';
 import { textSealer } from '../../../src/rounds/request-state.ts';
 import { environmentKeys } from '../../../src/server/server-core.ts';
@@ -14,37 +14,42 @@ import { endedTask } from '../../tasks/src/stored-task.ts';
 import { loadTask } from '../../tasks/src/stored-task.ts';
 import type { TaskStatus } from '../../../src/protocol/tasks.ts';
 
-/** A task of a store. */
+/** Overview of a stored task. */
 export interface TaskOverview extends DurableRunStatus {
   readonly taskId: string;
-  /** `call`: an ordinary call, which no client finds by its id. */
+  /** `call`: a durable call, which clients cannot look up by id. */
   readonly kind: 'task' | 'call';
   readonly server: string;
-  /** The tool that it runs; undefined if it cannot go on after its process. */
+  /** Tool of the task; undefined if the task cannot be resumed by another process. */
   readonly tool?: string | undefined;
-  /** `sealed` if there is no key that opens it: then its tool, its age, its questions and its timers are not known. */
+  /** `sealed` without a matching key; then tool, age, questions and timers are unknown. */
   readonly status: TaskStatus | 'sealed';
   readonly statusMessage?: string | undefined;
-  /** The time since its creation, milliseconds. */
+  /** Age, milliseconds. */
   readonly ageMs?: number | undefined;
-  /** The process that runs it; undefined if it is parked, has ended, or its process has. */
+  /** Owning process; undefined if the task is parked or has ended, or its process has ended. */
   readonly owner: string | undefined;
-  /** Whether any process may go on with it: it is due, or its process has ended. */
+  /** True if any process may resume the task: it is due, or its process has ended. */
   readonly isLeft: boolean;
-  /** How many times its process has ended. */
+  /** Number of times its process has ended. */
   readonly restarts: number;
-  /** How many steps are written. */
+  /** Number of recorded steps. */
   readonly steps: number;
-  /** How long it is still kept, milliseconds. */
+  /** Remaining time to live, milliseconds. */
   readonly ttlMs: number;
 }
 
-/** The tasks of a store, for people. Of those that are sealed with other keys it shows what is not sealed. */
+/**
+ * Read access to the tasks of a store. For tasks sealed with other keys, shows only unsealed data.
+ */
 export class StoredTasks {
   readonly #store: TaskStore;
   readonly #opened: TaskStore;
 
-  /** @param keys those of the servers; by default those of the environment. @throws {TypeError} naming the invalid key */
+  /**
+   * @param keys sealing keys of the servers. Default: those of the environment
+   * @throws {TypeError} naming the invalid key
+   */
   constructor(store: TaskStore, keys = environmentKeys() ?? []) {
     this.#store = store;
     this.#opened = keys.length > 0 ? sealedTaskStore(store, textSealer(keys)) : store;
@@ -56,13 +61,16 @@ export class StoredTasks {
     return Promise.all(found.map(async (task) => overviewOf(await this.#open(task), now)));
   }
 
-  /** Undefined if there is no such task. */
+  /** Returns a task, or undefined. */
   async show(taskId: string): Promise<TaskOverview | undefined> {
     const found = await this.#store.read(taskId);
     return found && overviewOf(await this.#open(found), await this.#now());
   }
 
-  /** Cancels a task, wherever it runs. Undefined if there is no such task; `sealed` if it cannot be opened. */
+  /**
+   * Cancels a task, wherever it runs. Returns undefined for an unknown task, `sealed` if it cannot
+   * be opened.
+   */
   async cancel(taskId: string): Promise<WriteResult | 'sealed' | undefined> {
     const found = await this.#store.read(taskId);
     if (!found) return undefined;
@@ -85,7 +93,7 @@ export class StoredTasks {
   }
 }
 
-/** @param now the store's clock */
+/** @param now time of the store's clock */
 function overviewOf({ record, isOwned }: FoundTask, now: number): TaskOverview {
   const { taskId, server, owner, claims, ttlMs, state, dueInMs, steps } = record;
   const isOpen = state === 'open';

@@ -9,8 +9,9 @@ import type { NotificationFrame, RequestFrame } from './messages.ts';
 import type { ScriptedPeer, Wire } from './peer.ts';
 
 /**
- * Gives the result of a request that the session sent. A `ProtocolError` that it throws becomes the
- * error as it is (a user's refusal has the code -1); anything else becomes an internal error.
+ * Returns the result of a request from the session. A thrown `ProtocolError` is sent as it is (a
+ * user's refusal has the code -1); other errors become internal errors.
+ *
  * @param signal aborted when the session cancels its request
  */
 export type ClientAnswer = (
@@ -18,7 +19,7 @@ export type ClientAnswer = (
   signal: AbortSignal,
 ) => JsonObject | Promise<JsonObject>;
 
-/** The requests that a client answers. It declares the capabilities that go with them. */
+/** Requests that a client answers. It declares the matching capabilities. */
 export interface ClientAnswers {
   /** The client's roots: URIs, or roots with a name. Declares `roots`, with `listChanged`. */
   readonly roots?: readonly (string | { readonly uri: string; readonly name?: string })[];
@@ -36,7 +37,7 @@ export interface ClientAnswers {
   readonly answers?: { readonly [method: string]: ClientAnswer };
 }
 
-/** The capabilities that go with the answers. */
+/** Capabilities required by the answers. */
 export function capabilitiesOf({ roots, sample, elicit }: ClientAnswers): JsonObject {
   return {
     ...(roots ? { roots: { listChanged: true } } : {}),
@@ -77,8 +78,9 @@ export class AnsweringClient {
   }
 
   /**
-   * Answers what a call asks in its result, since 2026-07-28: all at once, each by its key.
-   * @throws what an answer throws: a client of that revision has no error to answer with
+   * Answers the questions in a call's result (since 2026-07-28), all at once by key.
+   *
+   * @throws errors of the answers, because clients of that revision cannot send one
    */
   async respond(
     inputRequests: unknown,
@@ -103,7 +105,7 @@ export class AnsweringClient {
     this.#answering.set(id, controller);
     try {
       const result = await answer(params, controller.signal);
-      // A session that has cancelled its request expects no answer.
+      // The session expects no answer to a cancelled request.
       if (!controller.signal.aborted) this.#peer.answer(request, result);
     } catch (error) {
       if (!controller.signal.aborted) this.#peer.refuse(request, refusal(error));

@@ -1,4 +1,4 @@
-/** Results that a session sent, in the shape in which tests read them. */
+/** Results of a session in a convenient form for tests. */
 import type { ContentBlock, ResourceContents } from '../../../src/protocol/content.ts';
 import type { JsonObject } from '../../../src/protocol/frames.ts';
 import type { Completion } from '../../../src/protocol/list-items.ts';
@@ -11,13 +11,13 @@ export interface CallResult<TStructured = JsonObject> {
   /** The content blocks, in order. */
   readonly content: readonly ContentBlock[];
   /**
-   * `structuredContent`, which has passed the tool's `outputSchema`. An error has none, nor has any
-   * result before 2025-06-18.
+   * `structuredContent`, which matches the tool's `outputSchema`. Undefined for errors and before
+   * 2025-06-18.
    */
   readonly structured: TStructured | undefined;
-  /** Whether the tool says that the call failed. */
+  /** True if the tool reports a failure. */
   readonly isError: boolean;
-  /** The result as it came. */
+  /** The raw result. */
   readonly raw: JsonObject;
 }
 
@@ -37,7 +37,7 @@ export function readCallResult(raw: JsonObject): CallResult {
 export interface ResourceResult {
   /** The texts, joined by line feeds. */
   readonly text: string;
-  /** The contents, part by part. */
+  /** All contents in order. */
   readonly contents: readonly ResourceContents[];
 }
 
@@ -49,7 +49,7 @@ export function readResourceResult(raw: JsonObject): ResourceResult {
 
 /** A prompt's messages. */
 export interface PromptResult {
-  /** What the prompt is for, if the server says so. */
+  /** Description, if any. */
   readonly description: string | undefined;
   /** The messages, in order. */
   readonly messages: readonly PromptMessage[];

@@ -1,6 +1,6 @@
 /**
- * The calls of a test client, typed by its server. A server's type tells the tools and prompts of
- * its definition; `McpServer` alone tells nothing, and then every name is taken.
+ * Calls of a test client, typed by its server. A server's type knows the tools and prompts of its
+ * definition; plain `McpServer` accepts every name.
  */
 import type {
   Prompt,
@@ -14,19 +14,19 @@ import type { AcceptedBy, ParsedBy } from '../../schema/src/schema.ts';
 import type { CallResult, PromptResult } from './call-results.ts';
 import type { Completion } from '../../../src/protocol/list-items.ts';
 
-/** What a test may say of one call. */
+/** Options of one call. */
 export interface CallOptions {
-  /** Becomes `params._meta`. */
+  /** Sent as `params._meta`. */
   readonly meta?: JsonObject;
-  /** Cancels the request: the session is told, and the promise rejects with the signal's reason. */
+  /** Cancels the request: notifies the session and rejects with the signal's reason. */
   readonly signal?: AbortSignal;
-  /** Asks for progress, and is called with each report, as a client's is. */
+  /** Requests progress and is called with each report. */
   readonly onProgress?: ((progress: ProgressReport) => void) | undefined;
 }
 
 type Strings = { readonly [name: string]: string };
 
-/** The calls of a client of any server. */
+/** Calls of a client of any server. */
 export interface AnyCalls {
   callTool(name: string, args?: JsonObject, options?: CallOptions): Promise<CallResult>;
   getPrompt(name: string, args?: Strings, options?: CallOptions): Promise<PromptResult>;
@@ -37,7 +37,7 @@ export interface AnyCalls {
   ): Promise<Completion>;
 }
 
-/** The calls of a client whose server's type tells its tools and prompts. */
+/** Calls of a client of a server with known tools and prompts. */
 interface KnownCalls<TTools extends readonly Tool[], TPrompts extends readonly Prompt[]> {
   /** Calls a tool. To send what its type forbids, use `request('tools/call', …)`. */
   callTool<const TName extends NameIn<TTools>>(
@@ -53,8 +53,9 @@ interface KnownCalls<TTools extends readonly Tool[], TPrompts extends readonly P
 
   /**
    * Completes an argument of a prompt, or a variable of a resource template.
-   * @param of the prompt, or the template
-   * @param filled the other arguments, as far as they are filled in
+   *
+   * @param of prompt or template
+   * @param filled other arguments filled in so far
    */
   complete<
     const TOf extends { readonly prompt: NameIn<TPrompts> } | { readonly uriTemplate: string },
@@ -77,17 +78,17 @@ interface Named {
   readonly name: string;
 }
 
-/** The names of items; any name if the list is empty or if the type of an item does not tell its. */
+/** Names of items; any name if they are unknown. */
 type NameIn<TItems extends readonly Named[]> = [TItems[number]] extends [never]
   ? string
   : TItems[number]['name'];
 
-/** The item that has this name; never if no type tells of it. */
+/** Item with this name; never if unknown. */
 type NamedIn<TItems extends readonly Named[], TName extends string> = string extends TName
   ? never
   : Extract<TItems[number], { readonly name: TName }>;
 
-/** The arguments of a call, and its options. They may be left out if none is required. */
+/** Arguments and options of a call. Optional if no argument is required. */
 type Given<TArguments> =
   Record<never, never> extends TArguments
     ? [args?: TArguments, options?: CallOptions]
@@ -95,7 +96,7 @@ type Given<TArguments> =
 
 type NoArguments = { readonly [name: string]: never };
 
-/** What a tool accepts. */
+/** Input type of a tool. */
 type ToolArguments<TTool extends Tool> = [TTool] extends [never]
   ? JsonObject
   : TTool['inputSchema'] extends {
@@ -112,7 +113,7 @@ type ToolStructured<TTool extends Tool> = [NonNullable<TTool['outputSchema']>] e
   ? JsonObject
   : ParsedBy<NonNullable<TTool['outputSchema']>>;
 
-/** What a client sends to a prompt. */
+/** Argument type of a prompt. */
 type PromptGiven<TPrompt extends Prompt> = [TPrompt] extends [never]
   ? Strings
   : [ArgumentName<TPrompt>] extends [never]
@@ -121,7 +122,7 @@ type PromptGiven<TPrompt extends Prompt> = [TPrompt] extends [never]
 
 type ArgumentName<TPrompt extends Prompt> = PromptArgumentName<NonNullable<TPrompt['arguments']>>;
 
-/** What may be completed: an argument of the prompt, if its type tells them. */
+/** Arguments that can be completed, if known. */
 type CompletedName<TPrompts extends readonly Prompt[], TOf> = TOf extends {
   readonly prompt: infer TName extends string;
 }

@@ -1,4 +1,4 @@
-/** What a test client does in another way in each era. */
+/** Behaviour of a test client that differs between eras. */
 import type { JsonObject, RequestId } from '../../../src/protocol/frames.ts';
 import { isJsonObject } from '../../../src/protocol/classify.ts';
 import { MetaKey } from '../../../src/protocol/meta.ts';
@@ -14,29 +14,29 @@ export interface SentRequest {
   readonly result: Promise<JsonObject>;
 }
 
-/** What a client listens for: the filter of `subscriptions/listen`. */
+/** Filter of `subscriptions/listen`. */
 export interface ListenFilter {
-  /** Whether to hear of changes of the list of tools; by default not. */
+  /** True to receive changes of the tool list. Default: false. */
   readonly toolsListChanged?: boolean;
-  /** Whether to hear of changes of the list of prompts; by default not. */
+  /** True to receive changes of the prompt list. Default: false. */
   readonly promptsListChanged?: boolean;
-  /** Whether to hear of changes of the list of resources; by default not. */
+  /** True to receive changes of the resource list. Default: false. */
   readonly resourcesListChanged?: boolean;
-  /** URIs. */
+  /** URIs of resources whose updates to receive. */
   readonly resourceSubscriptions?: readonly string[];
 }
 
-/** A `subscriptions/listen` that the session has acknowledged. */
+/** An acknowledged `subscriptions/listen`. */
 export interface Listening {
-  /** What of its filter the server serves. */
+  /** Part of the filter that the server supports. */
   readonly filter: ListenFilter;
-  /** The result with which the server ends it; undefined if the client or the session ended it. */
+  /** Result if the server ends it; undefined if the client or session does. */
   readonly ended: Promise<JsonObject | undefined>;
   /** Ends the subscription. */
   close(): void;
 }
 
-/** What an era needs of its client. */
+/** Client options that an era needs. */
 export interface EraOptions {
   readonly peer: ScriptedPeer;
   readonly answering: AnsweringClient;
@@ -44,7 +44,7 @@ export interface EraOptions {
 }
 
 export interface ClientEra {
-  /** Sends a request, and goes on until it has its result. */
+  /** Sends a request and continues its rounds until the result. */
   request(method: string, params: JsonObject, options: CallOptions): Promise<JsonObject>;
   subscribe(uri: string): Promise<void>;
   unsubscribe(uri: string): Promise<void>;
@@ -53,7 +53,7 @@ export interface ClientEra {
   listen(filter: ListenFilter): Promise<Listening>;
 }
 
-/** The revisions up to 2025-11-25: the session has a client, and asks it. */
+/** Revisions up to 2025-11-25, in which the session sends requests to the client. */
 export class HandshakeEra implements ClientEra {
   readonly #options: EraOptions;
 
@@ -92,12 +92,12 @@ export class HandshakeEra implements ClientEra {
   }
 }
 
-/** How often one call may ask before the client takes it for endless. */
+/** Number of rounds after which a call counts as endless. */
 const maxRounds = 200;
 
 /**
- * 2026-07-28: each request says itself who its client is; one that asks ends, and goes on with the
- * client's answers.
+ * Revision 2026-07-28: each request identifies its client; a call that asks ends and is retried
+ * with the answers.
  */
 export class StatelessEra implements ClientEra {
   readonly #options: EraOptions;
@@ -156,7 +156,7 @@ export class StatelessEra implements ClientEra {
       return isJsonObject(meta) && meta[MetaKey.subscriptionId] === id;
     };
     const acknowledged = peer.notification('notifications/subscriptions/acknowledged', isItsOwn);
-    // If the session refuses, it will not come.
+    // Rejected if the session rejects the subscription.
     acknowledged.catch(() => {});
     const first = await Promise.race([acknowledged, result.then(() => undefined)]);
     return {

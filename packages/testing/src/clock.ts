@@ -1,16 +1,16 @@
-/** Time and turns under a test's control: nothing here sleeps. */
+/** Control of time and event-loop turns in tests, without sleeping. */
 import { SimulatedClock } from 'xstate';
 import { keepAlive, systemClock } from '../../../src/actors/clock.ts';
 import type { Clock } from '../../../src/actors/clock.ts';
 
 /**
- * A simulated clock that knows how many timers are set. Pass it to `connect`, `scriptedConversation` or
- * `listen` as `clock`, and move it with `increment(milliseconds)`.
+ * A simulated clock that counts its timers. Pass it to `connect`, `scriptedConversation` or
+ * `listen` as `clock`, and advance it with `increment(milliseconds)`.
  */
 export class TestClock extends SimulatedClock {
   readonly #live = new Set<number>();
 
-  /** How many timers are set: they have neither fired nor been cleared. */
+  /** Number of pending timers. */
   get liveTimers(): number {
     return this.#live.size;
   }
@@ -38,8 +38,8 @@ interface PortEnd {
 }
 
 /**
- * Resolves in the event loop's next turn. By then every ready promise has run, however long its
- * chain. No time passes, so a test can use it to say that nothing more happened.
+ * Resolves in the next turn of the event loop, after all ready promises have run. No time passes,
+ * so a test can assert that nothing more happened.
  */
 export function flush(): Promise<void> {
   return new Promise((resolve) => {
@@ -65,7 +65,7 @@ function update(): void {
   }
 }
 
-/** Marks what a test waits for, until it settles. */
+/** Marks a promise as awaited by a test until it settles. */
 export function awaited<T>(promise: Promise<T>): Promise<T> {
   waiting++;
   update();

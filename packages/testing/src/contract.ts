@@ -1,4 +1,4 @@
-/** What every server and every transport must do, as cases for the test runner of your choice. */
+/** Contracts of servers and transports, as cases for any test runner. */
 import type { McpServer } from '../../../src/server/create-server.ts';
 import { createMcpServer } from '../../../src/server/create-server.ts';
 import { validatorOf } from '../../schema/src/schema-check.ts';
@@ -15,11 +15,11 @@ import type { Wire } from './peer.ts';
 import { testClient } from './test-client.ts';
 import type { TestClientOptions, TestClient } from './test-client.ts';
 
-/** One demand: `test(name, () => check(subject))`. */
+/** One requirement: `test(name, () => check(subject))`. */
 export interface ContractCase<TSubject> {
   /** The behaviour, as a test's name. */
   readonly name: string;
-  /** Rejects if the subject does not meet the demand; the error says how. */
+  /** Rejects if the subject violates the requirement; the error explains how. */
   check(subject: TSubject): Promise<void>;
 }
 
@@ -97,12 +97,12 @@ export const serverContract: readonly ContractCase<McpServer>[] = [
   },
 ];
 
-/** Makes a new connection: a transport and the client's end of it. */
+/** Creates a connection: a transport and the client's end of it. */
 export type Connect = () => TransportPair;
 
 /**
- * The contract of your transport: how frames get from one end to the other. It runs as
- * {@link serverContract} does.
+ * Contract of your transport: delivery of frames between both ends. Run it like {@link
+ * serverContract}.
  */
 export const transportContract: readonly ContractCase<Connect>[] = [
   {
@@ -172,8 +172,8 @@ export const transportContract: readonly ContractCase<Connect>[] = [
 ];
 
 /**
- * What a transport must also do if it can tell the end of the client's output from the end of the
- * client. Pipes can; the official SDK's transports cannot.
+ * Additional contract of a transport that distinguishes the end of the client's output from a
+ * disconnect. Pipes do; the official SDK's transports do not.
  */
 export const endOfInputContract: readonly ContractCase<Connect>[] = [
   {
@@ -227,7 +227,7 @@ async function withSession(
     await check(conversation);
   } finally {
     const { session } = conversation;
-    // A session that has ended is a stopped actor: shutting it down again would be reported.
+    // Shutting down a stopped actor would be reported.
     if (session.actor.getSnapshot().status === 'active') session.shutdown('the check is over');
     await session.closed;
   }

@@ -1,6 +1,4 @@
-/**
- * A session and a scripted peer that talk to each other, and the facts that the session reports.
- */
+/** A session connected to a scripted peer, with recorded facts. */
 import type { Fact, Report } from '../../../src/actors/facts.ts';
 import type { RecordingFactName } from '../../recording/src/recording-writer.ts';
 import type { FactName } from '../../../src/server/facts.ts';
@@ -14,7 +12,7 @@ import { Inbox } from './inbox.ts';
 import { ScriptedPeer } from './peer.ts';
 import type { PeerOptions, Wire } from './peer.ts';
 
-/** Remembers every fact, for tests that wait for what no message says. */
+/** Records facts, for tests that await events without messages. */
 export class RecordedFacts {
   readonly #inbox = new Inbox<Fact>();
 
@@ -32,14 +30,15 @@ export class RecordedFacts {
   }
 
   /**
-   * Takes the first fact of this name that no test has taken yet; waits for it if need be.
-   * @throws {Error} the session ended first
+   * Takes the first unconsumed fact of this name, waiting if necessary.
+   *
+   * @throws {Error} if the session ends first
    */
   next(name: FactName | RecordingFactName): Promise<Fact> {
     return this.#inbox.take(`fact ${name}`, (fact): fact is Fact => fact.name === name);
   }
 
-  /** No more facts will come: every pending `next` rejects. */
+  /** Rejects every pending `next`, because no more facts will come. */
   close(reason: string): void {
     this.#inbox.close(reason);
   }
@@ -47,9 +46,9 @@ export class RecordedFacts {
 
 /** A transport and the client's end of it. */
 export interface TransportPair<TWire extends Wire = Wire> {
-  /** What the server listens on. */
+  /** Server end. */
   readonly transport: Transport;
-  /** The client's end. */
+  /** Client end. */
   readonly peer: TWire;
 }
 
@@ -57,18 +56,15 @@ export interface TransportPair<TWire extends Wire = Wire> {
 export interface Conversation<TWire extends Wire = MemoryPeer> {
   /** The session under test. */
   readonly session: McpSession;
-  /** Its client, which says what the test tells it to. */
+  /** Its scripted client. */
   readonly peer: ScriptedPeer;
-  /**
-   * The client's end of the connection, for what no client says: to stop reading, to break the
-   * output.
-   */
+  /** The client's end of the connection, for actions such as not reading or breaking the output. */
   readonly wire: TWire;
-  /** What the session has reported. */
+  /** Facts reported by the session. */
   readonly facts: RecordedFacts;
 }
 
-/** The options of `listen` but for `report`, and what the peer declares. */
+/** Options of `listen` except `report`, and the peer's declarations. */
 export type ConversationOptions = Omit<ListenOptions, 'report'> & PeerOptions;
 
 /** Starts a session in this process and connects a scripted peer to it. */
@@ -90,14 +86,15 @@ export function scriptedConversation(
   const peer = new ScriptedPeer(wire, options);
   const watcher: Watcher = ({ closed }) => {
     void closed.then(async ({ kind }) => {
-      // What was flushed at the end is still on its way.
+      // Output flushed at the end is still in transit.
       await flush();
       const reason = `the session has ended (${kind})`;
       peer.close(reason);
       facts.close(reason);
     });
   };
-  // A session that a test forgets must not keep its process: `session.closed` would.
+  // A watcher instead of `session.closed`, so that a forgotten session does not keep the process
+  // alive.
   const watchers = [watcher, ...(options.watchers ?? [])];
   const session = server.listen(transport, {
     ...options,

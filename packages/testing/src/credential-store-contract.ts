@@ -1,18 +1,18 @@
-/** What every store of a host's credentials must do, as cases for the test runner of your choice. */
+/** Contract of credential stores, as cases for any test runner. */
 import type { CredentialStore } from '../../client/src/auth/credential-store.ts';
 import type { ContractCase } from './contract.ts';
 import { gate } from './gate.ts';
 import { same } from './stores/contract.ts';
 
-/** Several who share one store. */
+/** Several users of one store. */
 export interface CredentialWorld {
-  /** One more of them: another connection, or another process. */
+  /** Opens the store for another connection or process. */
   open(): CredentialStore | Promise<CredentialStore>;
-  /** Ends it all. */
+  /** Releases everything. */
   close?(): void | Promise<void>;
 }
 
-/** Makes an empty store for one test. */
+/** Creates an empty store for one test. */
 export type OpenCredentialWorld = () => CredentialWorld | Promise<CredentialWorld>;
 
 type Stores = readonly [one: CredentialStore, other: CredentialStore];

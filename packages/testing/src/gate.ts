@@ -1,20 +1,18 @@
-/**
- * Holds a handler open until the test lets it go on: a test forces an order instead of sleeping.
- */
+/** Blocks a handler until the test releases it, to force an order without sleeping. */
 
 /** See {@link gate}. */
 export interface Gate {
-  /** The handler awaits this. Rejects with the signal's reason if the signal fires first. */
+  /** Awaited by the handler. Rejects with the abort reason if the signal aborts first. */
   pass(signal?: AbortSignal): Promise<void>;
-  /** Resolves once `count` handlers (1) have come to the gate, whether or not they have passed. */
+  /** Resolves when `count` handlers (default 1) have reached the gate. */
   arrived(count?: number): Promise<void>;
-  /** How many handlers have come so far. */
+  /** Number of handlers that have reached the gate. */
   readonly arrivals: number;
-  /** Lets `count` handlers pass, first come first served; by default all, now and later. */
+  /** Releases `count` handlers in FIFO order. Default: all, now and later. */
   release(count?: number): void;
 }
 
-/** A closed gate. */
+/** Creates a closed gate. */
 export function gate(): Gate {
   const held: (() => void)[] = [];
   const arrivalWaiters = new Set<{ readonly count: number; readonly resolve: () => void }>();

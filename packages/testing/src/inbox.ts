@@ -1,4 +1,4 @@
-/** Items that have arrived, and the tests that wait for one. */
+/** A queue of received items that tests await. */
 import { awaited } from './clock.ts';
 
 interface PendingTake<T> {
@@ -9,11 +9,11 @@ interface PendingTake<T> {
 }
 
 /**
- * A test takes an item by what it is, never by its position, so that it does not depend on the
- * order of independent events.
+ * Tests select items by content rather than position, so that they do not depend on the order of
+ * independent events.
  */
 export class Inbox<T> {
-  /** Everything that has arrived, taken or not, in order. */
+  /** All received items in order, including taken ones. */
   readonly all: readonly T[];
   readonly #all: T[] = [];
   readonly #untaken = new Set<{ readonly item: T }>();
@@ -35,9 +35,10 @@ export class Inbox<T> {
   }
 
   /**
-   * Takes the first item that matches, or waits for it. Each item is taken once.
-   * @param what for the error's message
-   * @throws {Error} nothing matched before the inbox closed
+   * Takes the first matching item, or waits for it. Each item is taken once.
+   *
+   * @param what description for the error
+   * @throws {Error} if the inbox closes without a match
    */
   take<S extends T>(what: string, matches: (item: T) => item is S): Promise<S> {
     for (const entry of this.#untaken) {
@@ -53,7 +54,7 @@ export class Inbox<T> {
     return awaited(taken);
   }
 
-  /** Nothing more will arrive: a pending or later `take` that nothing matches rejects. */
+  /** Rejects pending and later `take` calls without a match, because nothing more will arrive. */
   close(reason: string): void {
     this.#closed ??= reason;
     for (const { what, reject } of this.#waiters) reject(this.#missing(what, this.#closed));

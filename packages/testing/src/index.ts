@@ -1,12 +1,12 @@
 /**
- * The test kit: `mcp-actors/testing`. It belongs to no test runner.
+ * Test kit `mcp-actors/testing`, independent of the test runner.
  *
- * - `testClient(server)`: a client with typed calls. Most tests need nothing else.
- * - `scriptedConversation(server)`: a scripted peer for what no client sends: raw bytes, wrong messages,
- *   answers out of order.
- * - `serverContract`, `transportContract`: what every server and every transport must do.
+ * - `testClient(server)`: a client with typed calls, enough for most tests.
+ * - `scriptedConversation(server)`: a scripted peer for raw bytes, invalid messages and answers out
+ *   of order.
+ * - `serverContract`, `transportContract`: requirements for every server and transport.
  * - `expectReplay(file)`: a recording as a test.
- * - `gate()`, `TestClock`, `flush()`: the order of things and the time, without sleeping.
+ * - `gate()`, `TestClock`, `flush()`: control of order and time without sleeping.
  */
 export { endOfInputContract, serverContract, transportContract } from './contract.ts';
 export { credentialStoreContract } from './credential-store-contract.ts';

@@ -1,4 +1,4 @@
-/** Messages as a client writes them, and frames as it reads them. */
+/** Builders of client messages, and types of received frames. */
 import { isJsonObject } from '../../../src/protocol/classify.ts';
 import type { JsonObject, RequestId, WireError } from '../../../src/protocol/frames.ts';
 import { Method } from '../../../src/protocol/methods.ts';
@@ -62,7 +62,7 @@ export function failure(id: unknown, error: WireError): Message {
   return { jsonrpc: '2.0', id, error };
 }
 
-/** What a client says of itself in `initialize`. */
+/** Client parameters of `initialize`. */
 export interface Introduction {
   /** By default the latest revision. */
   readonly protocolVersion?: string;
@@ -80,21 +80,21 @@ export function initialize(id: unknown, introduction: Introduction = {}): Messag
 }
 
 /**
- * What a request of 2026-07-28 says of its client. Tests may give what no client says; undefined
- * leaves a member out.
+ * Client information in a request of 2026-07-28. Tests may pass invalid values; undefined omits a
+ * member.
  */
 export interface EnvelopeOptions {
-  /** By default the latest revision without a handshake. */
+  /** Default: the latest revision without a handshake. */
   readonly protocolVersion?: unknown;
   /** By default none. */
   readonly capabilities?: unknown;
-  /** By default the kit's own name and version. */
+  /** Default: the kit's name and version. */
   readonly clientInfo?: unknown;
-  /** By default the client wants no log messages. */
+  /** Default: no log messages. */
   readonly logLevel?: unknown;
 }
 
-/** A request of 2026-07-28: it says itself who its client is, in its `_meta`. */
+/** Builds a request of 2026-07-28, which identifies its client in `_meta`. */
 export function enveloped(
   id: unknown,
   method: string,
@@ -147,17 +147,17 @@ export function progressed(progressToken: unknown, progress: number): Message {
   return notification(Method.progress, { progressToken, progress });
 }
 
-/** Whether a frame is a request. */
+/** True if a frame is a request. */
 export function isRequestFrame(frame: unknown): frame is RequestFrame {
   return isJsonObject(frame) && 'method' in frame && 'id' in frame;
 }
 
-/** Whether a frame is a notification. */
+/** True if a frame is a notification. */
 export function isNotificationFrame(frame: unknown): frame is NotificationFrame {
   return isJsonObject(frame) && 'method' in frame && !('id' in frame);
 }
 
-/** Whether a frame is a response, with a result or an error. */
+/** True if a frame is a response, with a result or an error. */
 export function isResponseFrame(frame: unknown): frame is ResponseFrame {
   return isJsonObject(frame) && ('result' in frame || 'error' in frame);
 }

@@ -1,6 +1,6 @@
 /**
- * A scripted client. Its inbox lets a test ask for the message that it means, never for "the next
- * line". It uses no timers, so a test takes as long as its work.
+ * A scripted client. Tests select received messages by content, never "the next line". It uses no
+ * timers, so tests take no extra time.
  */
 import type { JsonObject, RequestId, WireError } from '../../../src/protocol/frames.ts';
 import { isJsonObject } from '../../../src/protocol/classify.ts';
@@ -39,9 +39,10 @@ export interface Wire {
 }
 
 /**
- * Says what is wrong with a frame that the session sent; undefined if nothing is.
- * @param answered the method of the request that a response answers, if the peer knows it
- * @param params the params of that request
+ * Returns a problem with a frame from the session, or undefined.
+ *
+ * @param answered method of the request that a response answers, if known
+ * @param params params of that request
  */
 export type FrameCheck = (
   frame: unknown,
@@ -49,26 +50,25 @@ export type FrameCheck = (
   params?: JsonObject,
 ) => string | undefined;
 
-/** Who the scripted peer is, and how it checks what it hears. */
+/** Identity of the scripted peer and its check of received frames. */
 export interface PeerOptions {
   /** Checks every frame that the session sends. */
   readonly check?: FrameCheck;
   /**
-   * The revision that the client speaks; by default the latest one with a handshake. In 2026-07-28
-   * there is none: each request of `ask`, `call` and {@link ScriptedPeer.compose} says who its
-   * client is.
+   * Protocol revision. Default: the latest one with a handshake. In 2026-07-28, each request of
+   * `ask`, `call` and {@link ScriptedPeer.compose} identifies the client.
    */
   readonly revision?: string;
-  /** What the client declares, by default nothing. */
+  /** Declared capabilities. Default: none. */
   readonly capabilities?: JsonObject;
   /** By default `scripted-peer`. */
   readonly clientInfo?: JsonObject;
 }
 
-/** The session answered with an error: `peer.ask` rejects with this. */
+/** Error response of the session, with which `peer.ask` rejects. */
 export class ErrorAnswer extends Error {
   override readonly name = 'ErrorAnswer';
-  /** The error as it came. */
+  /** The raw error. */
   readonly error: WireError;
 
   constructor(error: WireError) {
@@ -77,9 +77,9 @@ export class ErrorAnswer extends Error {
   }
 }
 
-/** A client that says what a test tells it to, and keeps what it hears until the test takes it. */
+/** A client that sends what a test dictates and stores received messages until taken. */
 export class ScriptedPeer {
-  /** The revision that it speaks. */
+  /** Protocol revision. */
   readonly revision: string;
   readonly #wire: Wire;
   readonly #introduction: Introduction;
@@ -102,24 +102,24 @@ export class ScriptedPeer {
     wire.received$.subscribe((frame) => this.#receive(frame));
   }
 
-  /** True if its revision has no handshake: each request says who its client is. */
+  /** True if the revision has no handshake. */
   get isStateless(): boolean {
     return statelessVersions.includes(this.revision);
   }
 
-  /** A request as a client of its revision writes it. */
+  /** Builds a request of the peer's revision. */
   compose(id: RequestId, method: string, params?: JsonObject): Message {
     return this.isStateless
       ? enveloped(id, method, params, this.#introduction)
       : request(id, method, params);
   }
 
-  /** Every frame that the session has sent so far, in order. */
+  /** All received frames in order. */
   get received(): readonly unknown[] {
     return this.#inbox.all;
   }
 
-  /** Everything that the check found wrong. */
+  /** All violations found by the check. */
   get violations(): readonly string[] {
     return this.#violations;
   }
@@ -161,7 +161,7 @@ export class ScriptedPeer {
     return this.#inbox.take('batch of responses', isBatchFrame);
   }
 
-  /** The next request of this method, in the order in which the session sends them. */
+  /** The next request of this method, in order of arrival. */
   request(method: string): Promise<RequestFrame> {
     const matches = (frame: unknown): frame is RequestFrame =>
       isRequestFrame(frame) && frame.method === method;
@@ -170,7 +170,8 @@ export class ScriptedPeer {
 
   /**
    * The next notification of this method.
-   * @param isMeant tells it from others of the method
+   *
+   * @param isMeant selects among notifications of the method
    */
   notification(
     method: string,
@@ -181,7 +182,7 @@ export class ScriptedPeer {
     return this.#inbox.take(`notification ${method}`, matches);
   }
 
-  /** How many requests and notifications of this method the session has sent so far. */
+  /** Number of requests and notifications of this method received so far. */
   count(method: string): number {
     return this.received.filter((frame) => isJsonObject(frame) && frame['method'] === method)
       .length;
@@ -198,8 +199,9 @@ export class ScriptedPeer {
   }
 
   /**
-   * Sends a request with a fresh id and gives its result.
-   * @throws {ErrorAnswer} the session answered with an error
+   * Sends a request with a fresh id and returns its result.
+   *
+   * @throws {ErrorAnswer} if the session answers with an error
    */
   async ask(method: string, params?: JsonObject): Promise<JsonObject> {
     const id = this.#nextId();
@@ -207,14 +209,14 @@ export class ScriptedPeer {
     return this.#resultOf(id);
   }
 
-  /** Calls a tool and gives its result. See {@link ScriptedPeer.ask}. */
+  /** Calls a tool and returns its result. See {@link ScriptedPeer.ask}. */
   call(name: string, args?: JsonObject, meta?: JsonObject): Promise<JsonObject> {
     return this.ask('tools/call', toolCall('', name, args, meta)['params'] as JsonObject);
   }
 
   /**
-   * Sends `initialize` and `notifications/initialized`; gives the result of `initialize`. In a
-   * revision without a handshake it gives the result of `server/discover`.
+   * Sends `initialize` and `notifications/initialized` and returns the result of `initialize`;
+   * without a handshake, that of `server/discover`.
    */
   async handshake(introduction: Introduction = {}): Promise<JsonObject> {
     if (this.isStateless) return await this.ask('server/discover');
@@ -225,17 +227,17 @@ export class ScriptedPeer {
     return reply;
   }
 
-  /** Resolves once the session has handled everything sent so far, except what is still waiting. */
+  /** Resolves when the session has handled everything sent so far, except pending calls. */
   async quiet(): Promise<void> {
     await flush();
     const id = this.#nextId();
-    // The modern era has no ping, but an answer to it.
+    // The modern era answers ping with an error, which suffices.
     this.send(request(id, 'ping'));
     await this.response(id);
     await flush();
   }
 
-  /** Nothing more will come: every pending call rejects. */
+  /** Rejects every pending call, because nothing more will arrive. */
   close(reason: string): void {
     this.#inbox.close(reason);
   }
@@ -299,7 +301,7 @@ export class SentRequests {
     for (const line of lines) this.#addLine(line);
   }
 
-  /** Nothing more will be written: the last line needs no line feed. */
+  /** Ends the output; the last line needs no line feed. */
   end(): void {
     this.#addLine(this.#line);
     this.#line = '';
@@ -310,7 +312,7 @@ export class SentRequests {
     return this.#requests.get(id);
   }
 
-  /** The id has its result, and may be used again. */
+  /** Frees an answered id for reuse. */
   answered(id: unknown): void {
     this.#requests.delete(id);
   }
@@ -320,7 +322,7 @@ export class SentRequests {
     try {
       message = JSON.parse(line.replace(/^\uFEFF/, ''));
     } catch {
-      // The session refuses such a line; there is nothing to note.
+      // The session rejects such a line.
       return;
     }
     this.add(message);

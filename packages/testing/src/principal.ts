@@ -4,10 +4,13 @@ import { withOrigin } from '../../../src/protocol/frames.ts';
 import type { Principal, RequestOrigin } from '../../../src/protocol/request-origin.ts';
 import type { Transport } from '../../../src/transports/transport.ts';
 
-/** A principal, as far as a test cares. */
+/** Principal of a test. */
 export type TestPrincipal = Pick<Principal, 'subject'> & Partial<Principal>;
 
-/** A transport whose requests come from this principal, as over HTTP with an access token. */
+/**
+ * Wraps a transport so that its requests come from this principal, as over HTTP with an access
+ * token.
+ */
 export function authorized(transport: Transport, given: TestPrincipal): Transport {
   const principal = {
     id: JSON.stringify(['test', given.subject]),
@@ -28,7 +31,7 @@ export function authorized(transport: Transport, given: TestPrincipal): Transpor
   };
 }
 
-/** Gives each request its origin on the way to the router. */
+/** Adds the origin to each request on its way to the router. */
 function originating(router: ReaderInput['router'], origin: RequestOrigin): ReaderInput['router'] {
   return {
     send: (event) => {

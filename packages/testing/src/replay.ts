@@ -1,4 +1,4 @@
-/** A recording as a test. */
+/** Uses a recording as a test. */
 import { differenceText } from '../../recording/src/replay/difference.ts';
 import { readRecordingFile } from '../../recording/src/recording-file.ts';
 import { replay } from '../../recording/src/replay/replay.ts';
@@ -6,13 +6,13 @@ import type { ReplayOptions } from '../../recording/src/replay/playback.ts';
 import type { ReplayResult } from '../../recording/src/replay/replay.ts';
 
 /**
- * Plays a recording or a transcript, and rejects if the session does anything else:
- * `await expectReplay('bug-123.jsonl')`.
+ * Replays a recording or transcript and rejects at the first difference: `await
+ * expectReplay('bug-123.jsonl')`.
  *
- * @param path the file, relative to the working directory
- * @param options with `server`, that server's handlers run; otherwise they do what was recorded
- * @throws {Error} the first difference, with the lines before it
- * @throws {RecordingError} a file that cannot be played
+ * @param path file, relative to the working directory
+ * @param options with `server`, that server's handlers run; otherwise the recorded results are used
+ * @throws {Error} with the first difference and the preceding lines
+ * @throws {RecordingError} if the file cannot be replayed
  */
 export async function expectReplay(
   path: string,

@@ -1,4 +1,4 @@
-/** A client in the test's own process: typed calls, and answers to what the server asks. */
+/** An in-process client with typed calls and configurable answers. */
 import type { ListenOptions, McpServer } from '../../../src/server/create-server.ts';
 import type { Prompt } from '../../../src/server/define/prompt.ts';
 import type { Tool } from '../../../src/server/define/tool.ts';
@@ -33,31 +33,30 @@ import { authorized } from './principal.ts';
 import type { TestPrincipal } from './principal.ts';
 import type { PeerOptions, ScriptedPeer, Wire } from './peer.ts';
 
-/** What the client is and answers, and how its session is served. */
+/** Identity and answers of the client, and options of its session. */
 export interface TestClientOptions
   extends Omit<ListenOptions, 'report'>, ClientAnswers, PeerOptions {
   /** The connection to use instead of `memory()`. */
   readonly connection?: TransportPair;
   /**
-   * The authorized client: `context.principal` of each call, and what `visible` sees. The `scopes` of a tool are checked at
-   * the HTTP endpoint, and not here.
+   * Principal of the client, seen in `context.principal` and by `visible`. Tool `scopes` are
+   * checked only by the HTTP endpoint, not here.
    */
   readonly principal?: TestPrincipal;
 }
 
 /**
- * Serves a session of this server in memory and shakes hands with it. The client declares the
- * capabilities for which the options have an answer. A client of 2026-07-28 shakes no hands:
- * `testClient(server, { revision: '2026-07-28' })` asks what the server offers, and answers by the same
- * options what calls ask. With `resume: 'replay'` a handler that asks is run again each time, as if
- * another process went on.
+ * Opens an in-memory session with a server and initializes it. The client declares the capabilities
+ * for which the options have answers. `testClient(server, { revision: '2026-07-28' })` has no
+ * handshake: it discovers the server and answers calls' questions with the same options. With
+ * `resume: 'replay'` a handler that asks runs again each time, as if another process resumed it.
  *
  * ```ts
  * await using client = await testClient(server);
  * expect((await client.callTool('add', { a: 1, b: 2 })).text).toBe('3');
  * ```
  *
- * @throws {ErrorAnswer} the session refused the handshake
+ * @throws {ErrorAnswer} if the session rejects the handshake
  */
 export async function testClient<
   TTools extends readonly Tool[] = readonly Tool[],
@@ -81,9 +80,9 @@ export async function testClient<
 }
 
 /**
- * See {@link testClient}. A call rejects with an {@link ErrorAnswer} if the session answers with an
- * error. The server's type tells the names of its tools and prompts, their arguments and results.
- * `TestClient` alone is a client of any server, and takes every name.
+ * Client created by {@link testClient}. A call rejects with an {@link ErrorAnswer} if the session
+ * answers with an error. The server's type provides the names, arguments and results of tools and
+ * prompts; plain `TestClient` accepts every name.
  */
 export type TestClient<
   TTools extends readonly Tool[] = readonly Tool[],
@@ -91,7 +90,7 @@ export type TestClient<
 > = Omit<ConnectedClient, keyof AnyCalls> & CallsOf<TTools, TPrompts>;
 
 class ConnectedClient implements AnyCalls, AsyncDisposable {
-  /** The scripted peer beneath: it sends what no client sends, and holds all that was received. */
+  /** Underlying scripted peer, for invalid messages and all received frames. */
   readonly peer: ScriptedPeer;
   readonly session: McpSession;
   readonly facts: RecordedFacts;
@@ -145,7 +144,10 @@ class ConnectedClient implements AnyCalls, AsyncDisposable {
     return readResourceResult(await this.request('resources/read', { uri }, options));
   }
 
-  /** From now on, `nextNotification('notifications/resources/updated')` includes this resource. */
+  /**
+   * Subscribes to a resource; its updates then arrive in
+   * `nextNotification('notifications/resources/updated')`.
+   */
   subscribe(uri: string): Promise<void> {
     return this.#era.subscribe(uri);
   }
@@ -155,9 +157,11 @@ class ConnectedClient implements AnyCalls, AsyncDisposable {
   }
 
   /**
-   * Listens for changes, since 2026-07-28: from now on `nextNotification` includes what the filter
-   * asks for.
-   * @throws {Error} the revision has no such request; the session refused it: {@link ErrorAnswer}
+   * Subscribes to the changes in the filter (since 2026-07-28), which then arrive in
+   * `nextNotification`.
+   *
+   * @throws {ErrorAnswer} if the session rejects it
+   * @throws {Error} if the revision lacks the request
    */
   listen(filter: ListenFilter): Promise<Listening> {
     return this.#era.listen(filter);
@@ -190,14 +194,15 @@ class ConnectedClient implements AnyCalls, AsyncDisposable {
     return readCompletion(await this.request('completion/complete', { ref, argument, ...context }));
   }
 
-  /** From now on, this client is sent log messages of this level and above. */
+  /** Sets the minimum level of log messages sent to this client. */
   setLogLevel(level: string): Promise<void> {
     return this.#era.setLogLevel(level);
   }
 
   /**
-   * Replaces the client's roots and tells the session that they have changed.
-   * @throws {Error} the revision has no such notification
+   * Replaces the client's roots and notifies the session.
+   *
+   * @throws {Error} if the revision lacks the notification
    */
   changeRoots(roots: NonNullable<ClientAnswers['roots']>): void {
     this.#era.changeRoots(roots);
@@ -213,7 +218,7 @@ class ConnectedClient implements AnyCalls, AsyncDisposable {
     return await this.#era.request(method, params, options);
   }
 
-  /** One request; what it asks in its result is not answered. */
+  /** Sends one request without answering questions in its result. */
   #send(
     method: string,
     params: JsonObject,
@@ -234,14 +239,12 @@ class ConnectedClient implements AnyCalls, AsyncDisposable {
     this.peer.send(notification(method, params));
   }
 
-  /**
-   * Takes the next notification of this method, waiting for it if need be, and gives its params.
-   */
+  /** Takes the next notification of this method, waiting if necessary, and returns its params. */
   async nextNotification(method: string): Promise<JsonObject> {
     return (await this.peer.notification(method)).params ?? {};
   }
 
-  /** Ends the session's input and waits until the session has ended. */
+  /** Ends the session's input and waits for its end. */
   async close(): Promise<void> {
     this.peer.end();
     await this.session.closed;

@@ -1,4 +1,4 @@
-/** A serving process's side of the doctor: answers what the process waits for. */
+/** Server side of `doctor`: answers with what the process waits for. */
 import { readdirSync, rmSync, statSync } from 'node:fs';
 import { connect } from 'node:net';
 import { join } from 'node:path';
@@ -22,27 +22,25 @@ import { packageVersion } from '../package-version.ts';
 import { exchangeDirectory, exchangeFault, isAskedOn } from './exchange.ts';
 import type { DoctorAnswer } from './exchange.ts';
 
-/** What a serving process is asked about. */
+/** State of a serving process. */
 export interface ServingState {
   readonly dumps: readonly SessionDump[];
-  /** Where it serves, and how many sessions may be open, if that is over HTTP. */
+  /** HTTP endpoint and its session limit, if any. */
   readonly endpoint?: ServedEndpoint | undefined;
-  /** Of a process that connects to servers instead of serving. */
+  /** Connections of a process that is a client. */
   readonly connections?: readonly HostedDump[] | undefined;
 }
 
-/** So many sessions are told whole: more would take the process's time, and nobody reads them. */
+/** Maximum number of sessions reported in full, to limit the cost. */
 const maxWhole = 200;
 
-/** How long a doctor may take to read the answer. */
+/** Timeout for reading the answer. */
 const readTimeoutMs = 5000;
 
-/** How long a doctor may take from making its socket to listening on it. */
+/** Time between creating a socket and listening on it. */
 const listenTimeoutMs = 60_000;
 
-/**
- * Sends the dumps to every doctor that asks this process, or writes them to stderr if none does.
- */
+/** Sends the dumps to every waiting `doctor`, or writes them to stderr if there is none. */
 export async function answerSignal(
   state: ServingState,
   stderr: Pick<LineSink, 'write'>,
@@ -53,7 +51,7 @@ export async function answerSignal(
   if (!taken.includes(true)) stderr.write(printableText(answer.text));
 }
 
-/** What a process answers. */
+/** Builds the answer of a process. */
 export function doctorAnswer({
   dumps: all,
   endpoint: at,
@@ -88,7 +86,7 @@ function listOf(dumps: readonly SessionDump[]): string {
   return redactText(describeSessions(dumps) || 'No session is open\n', Infinity);
 }
 
-/** Strings may come from the client, and may end up in a host's log. */
+/** Redacts strings, which may come from the client and end up in a host's log. */
 function withoutSecrets<T>(dump: T): T {
   return JSON.parse(JSON.stringify(dump), (key, value: unknown) => {
     if (typeof value !== 'string') return value;
@@ -103,13 +101,16 @@ function questions(directory: string): readonly string[] {
     .map((name) => join(directory, name));
 }
 
-/** A doctor makes its socket first and listens on it then: one that refuses may be a moment old. */
+/**
+ * True for a stale socket. A `doctor` creates its socket before listening, so a young one may
+ * refuse connections.
+ */
 function isLeft(path: string): boolean {
   const made = statSync(path, { throwIfNoEntry: false });
   return made !== undefined && Date.now() - made.mtimeMs > listenTimeoutMs;
 }
 
-/** Resolves to whether a doctor took the answer. The socket of a doctor that was killed is removed. */
+/** Resolves with true if a `doctor` took the answer. Removes the socket of a killed one. */
 function send(path: string, answer: DoctorAnswer): Promise<boolean> {
   return new Promise((resolve) => {
     const socket = connect(path);

@@ -1,6 +1,6 @@
 /**
- * SIGUSR2 asks a serving process what it waits for. If the system has no such signal, a line on its own
- * pipe does. Until then, this costs one listener.
+ * Answers SIGUSR2, or a line on a named pipe where that signal is missing, with what the process
+ * waits for. Costs one listener until then.
  */
 import { setImmediate } from 'node:timers/promises';
 import type { HostedDump } from '../../../diagnostics/src/connections-text.ts';
@@ -14,18 +14,18 @@ import { textOfError } from '../../../../src/protocol/errors.ts';
 import type { ServingState } from './answer.ts';
 
 export interface DumpAnswerOptions {
-  /** One dump for each open session. */
+  /** Dumps of all open sessions. */
   dumps(): readonly SessionDump[];
-  /** Where it serves, and how many sessions may be open, if that is over HTTP. */
+  /** HTTP endpoint and its session limit, if any. */
   readonly endpoint?: ServedEndpoint | undefined;
-  /** The connections of a process that connects to servers instead of serving. */
+  /** Connections of a process that is a client. */
   connections?(): readonly HostedDump[];
-  /** Takes the text if the signal came without a doctor. */
+  /** Output for a signal without a `doctor`. */
   readonly stderr: Pick<LineSink, 'write'>;
   readonly log: Pick<Log, 'report'>;
 }
 
-/** Answers `mcp-actors doctor`. SIGUSR2 without a doctor is answered on stderr. */
+/** Starts answering `mcp-actors doctor`. SIGUSR2 without one is answered on stderr. */
 export function answerDoctors(
   source: DumpAnswerOptions,
   host: Pick<NodeJS.Process, 'on'> = process,
@@ -33,7 +33,7 @@ export function answerDoctors(
 ): void {
   if (pipes === undefined) return void host.on('SIGUSR2', () => void answer(source));
   void telling(source.log, async () => {
-    // The host that has launched it waits for its first answer.
+    // Do not delay the first answer to the host.
     await setImmediate(undefined, { ref: false });
     const { answerOnPipe } = await import('./standing-pipe.ts');
     await answerOnPipe(pipes, () => stateOf(source));
@@ -53,7 +53,7 @@ function answer(source: DumpAnswerOptions): Promise<void> {
   });
 }
 
-/** Reports what fails of it: serving goes on. */
+/** Reports failures without stopping the server. */
 async function telling(log: DumpAnswerOptions['log'], tell: () => Promise<void>): Promise<void> {
   try {
     await tell();
@@ -61,7 +61,7 @@ async function telling(log: DumpAnswerOptions['log'], tell: () => Promise<void>)
     log.report({
       level: 'error',
       name: 'dump.failed',
-      message: `What is pending could not be told: ${textOfError(error)}`,
+      message: `The dump for doctor failed: ${textOfError(error)}`,
       details: { error },
     } satisfies CommandFact);
   }

@@ -1,4 +1,6 @@
-/** The contract of what the nodes of an HTTP endpoint share: directory, log and broadcasts. */
+/**
+ * Contract of the stores shared by the nodes of an HTTP endpoint: directory, log and broadcasts.
+ */
 import { newNodeName } from '../../../http/src/nodes/stores.ts';
 import type {
   BroadcastListener,
@@ -12,21 +14,21 @@ import type { ContractCase } from '../contract.ts';
 
 /** Several nodes that share one store. */
 export interface StoresWorld {
-  /** Starts a node. Its leases last for less than a second. */
+  /** Starts a node whose leases last less than a second. */
   start(): Promise<Stores>;
-  /** Lets time pass for the store. */
+  /** Advances the store's time. */
   elapse(ms: number): Promise<void>;
-  /** Ends all nodes, and what they shared. */
+  /** Closes all nodes and the shared store. */
   close(): Promise<void>;
 }
 
-/** Makes a world with these limits and the defaults for the others. */
+/** Creates a world with these limits and defaults for the rest. */
 export type OpenStoresWorld = (limits?: Partial<StoreLimits>) => Promise<StoresWorld>;
 
 /** A behaviour that every store must have. */
 export type StoresCase = ContractCase<OpenStoresWorld>;
 
-/** What a case plays with: two nodes, each with a lease and a subscription. */
+/** Fixture of a case: two nodes with a lease and a subscription each. */
 interface Play {
   readonly a: ContractNode;
   readonly b: ContractNode;
@@ -35,14 +37,14 @@ interface Play {
 
 interface ContractNode extends Stores {
   readonly name: string;
-  /** When its lease ends, the store's milliseconds. */
+  /** End of its lease, ms of the store's clock. */
   readonly untilMs: number;
   readonly heard: Heard;
-  /** How it asks for a lease. */
+  /** Its lease request. */
   readonly request: LeaseRequest;
 }
 
-/** The broadcasts that have come to a node. */
+/** Broadcasts received by a node. */
 class Heard implements BroadcastListener {
   readonly texts: string[] = [];
   #waiting: (() => void) | undefined = undefined;
@@ -108,7 +110,7 @@ const recordOf = (owner: ContractNode, more: Partial<SessionRecord> = {}): Sessi
 const put = (owner: ContractNode, more?: Partial<SessionRecord>) =>
   owner.directory.put(recordOf(owner, more), owner.untilMs);
 
-/** Claims what another node has, as if its lease were over. */
+/** Claims another node's session as if its lease had expired. */
 async function claim(node: ContractNode, id = 's1'): Promise<SessionRecord | undefined> {
   const { record, store } = await node.directory.find(id);
   if (!record) return undefined;
@@ -385,7 +387,7 @@ function textOf(value: unknown): string {
   );
 }
 
-/** @throws {Error} they are not the same */
+/** @throws {Error} if the values differ */
 export function same(actual: unknown, expected: unknown, what: string): void {
   const [is, should] = [textOf(actual), textOf(expected)];
   if (is !== should) {

@@ -1,22 +1,22 @@
-/** The contract of a store of tasks. */
+/** Contract of task stores. */
 import type { NewTaskRecord, TaskRecord, TaskStore } from '../../../tasks/src/task-store.ts';
 import type { ContractCase } from '../contract.ts';
 import { same } from './contract.ts';
 
 /** Several processes that share one store of tasks. */
 export interface TaskStoreWorld {
-  /** Starts a process. Its leases last for less than a second. */
+  /** Starts a process whose leases last less than a second. */
   start(): Promise<TaskStore>;
-  /** Lets time pass for the store. */
+  /** Advances the store's time. */
   elapse(ms: number): Promise<void>;
-  /** Ends all processes, and what they shared. */
+  /** Closes all processes and the shared store. */
   close(): Promise<void>;
 }
 
-/** Makes a world without tasks. */
+/** Creates a world without tasks. */
 export type OpenTaskStoreWorld = () => Promise<TaskStoreWorld>;
 
-/** What a case plays with: two processes, each with a lease under its own name. */
+/** Fixture of a case: two processes with a lease each. */
 interface TaskPlay {
   readonly a: TaskStore;
   readonly b: TaskStore;
@@ -61,15 +61,13 @@ const idsOf = (records: readonly TaskRecord[]) => records.map(({ taskId }) => ta
 
 const isUpTo = (ms: number | undefined, max: number) => ms !== undefined && ms > 0 && ms <= max;
 
-/** Lets the lease of the first process end, and not that of the second. */
+/** Lets only the first process's lease expire. */
 async function endLease({ b, world }: TaskPlay): Promise<void> {
   await world.elapse(b.leaseMs);
   await b.lease('b');
 }
 
-/**
- * The contract of a store of tasks, such as one of your own: `test(name, () => check(openWorld))`.
- */
+/** Contract of a task store, such as your own: `test(name, () => check(openWorld))`. */
 export const taskStoreContract: readonly ContractCase<OpenTaskStoreWorld>[] = [
   taskCase('every process reads a task as it was stored', async ({ a, b }) => {
     same(await a.create(taskOf()), { taskId: 't1', fence: 1 }, 'the claim');
