@@ -118,7 +118,7 @@ test('exits with 0 on SIGTERM', async () => {
 });
 
 test.each([
-  [['--http', '0.0.0.0:0'], 'Others can reach 0.0.0.0'],
+  [['--http', '0.0.0.0:0'], '0.0.0.0 is reachable from other machines'],
   [
     ['--http', '192.0.2.1:0', '--insecure'],
     '--http: 192.0.2.1 is not an address of this machine (port 0)',

@@ -105,7 +105,7 @@ test('shows what differs, and writes it only if it is told to', async () => {
   // Nobody is at a terminal here.
   const asked = lock(folder.file, '--update');
   await expect(asked).rejects.toThrow(UsageError);
-  await expect(asked).rejects.toThrow('allow it with --yes');
+  await expect(asked).rejects.toThrow('use --yes to write without asking');
   expect(readFileSync(folder.lock, 'utf8')).toBe(before);
   const updated = await lock(folder.file, '--update', '--yes');
   expect(updated).toMatchObject({ code: 0, stdout: differs.stdout });
@@ -133,7 +133,7 @@ test('writes nothing if one of the servers cannot be used, and names it', async 
 });
 
 test.each([
-  [['--yes', 'mcp.json'], '--yes is about --update: give both'],
+  [['--yes', 'mcp.json'], '--yes needs --update'],
   [['mcp.json', 'more'], 'takes one file or one server'],
   [[], "needs a file of servers, a URL, or a server's command"],
   [['--trust', 'new', 'mcp.json'], '--trust'],
@@ -170,7 +170,7 @@ describe('mcp-actors bridge with a lock', () => {
 describe.skipIf(!hasTerminals)('at a terminal', () => {
   test.each([
     ['y', 0, 'has 1 server with 6 tools', 6],
-    ['n', 1, 'is as it was', 5],
+    ['n', 1, 'was not changed', 5],
   ])('--update asks, and takes %s for an answer', async (answer, code, shown, count) => {
     const folder = await folderWith({ a: server('a') });
     await lock(folder.file);

@@ -53,7 +53,7 @@ describe('mcp-actors diagram', () => {
   test('has a help text with names and formats', () => {
     const { status, stdout } = diagram('--help');
     expect(status).toBe(0);
-    expect(stdout).toContain(`drawn from its code: ${names}.`);
+    expect(stdout).toContain(`generated from its code: ${names}.`);
     expect(stdout).toContain('--format mermaid|svg|json');
   });
 
@@ -66,9 +66,9 @@ describe('mcp-actors diagram', () => {
   });
 
   test.each([
-    [['--format=png'], '--format: "png" is not one of mermaid, svg, json'],
-    [['roots', 'task'], 'diagram takes one name, these are 2'],
-    [['./a.js', 'b', 'c'], 'diagram takes a file and one name, these are 3'],
+    [['--format=png'], '--format must be one of  mermaid, svg, json'],
+    [['roots', 'task'], 'diagram takes one name, got 2'],
+    [['./a.js', 'b', 'c'], 'diagram takes a file and one name, got 3'],
     [['./nowhere.js'], '"./nowhere.js" cannot be loaded: Cannot find module'],
     [['toString'], 'Unknown machine "toString"'],
     [['--forma=svg'], 'Unknown option --forma. Did you mean --format?'],

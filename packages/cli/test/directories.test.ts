@@ -27,8 +27,8 @@ test.each([
   ['file', /^"file" is not a directory/],
   ['file/below', /^"file\/below" does not exist: a part of .* is a file/],
   ['', /^"" is empty/],
-  ['~/project', /No shell has expanded the ~/],
-  ['${workspaceFolder}', /does not replace variables/],
+  ['~/project', /No shell expands ~/],
+  ['${workspaceFolder}', /does not expand variables/],
   ['file:///tmp', /Use a path, not a URI/],
 ])('%j is refused, and the message says why', (name, message) => {
   const check = () => checkDirectories([name], base);
@@ -80,7 +80,7 @@ describe('a word that may be a command', () => {
       /^"dctor" is neither a command nor a directory \(looked for .*\/dctor\)\. Did you mean doctor\?/,
     );
     expect(() => refuse('inspect')).toThrow(/Did you mean --inspect\?$/);
-    expect(() => refuse('nonsense')).toThrow(/Give one of check, doctor, or a directory/);
+    expect(() => refuse('nonsense')).toThrow(/Use one of check, doctor, or an existing directory/);
   });
 
   test('is a directory if there is one, if it is written as a path, or if others are', () => {

@@ -241,7 +241,7 @@ describe('a process that no signal can ask', () => {
     const folder = join(base, 'left-pipes/');
     mkdirSync(folder);
     writeFileSync(join(folder, 'mcp-actors-7'), '');
-    const problem = 'Process 7 is not an mcp-actors of yours that serves';
+    const problem = 'Process 7 is not a serving mcp-actors process of yours';
     expect(await queryOnPipe(folder, 7, 60_000)).toMatchObject({
       problem: expect.stringContaining(problem),
     });
@@ -279,10 +279,10 @@ describe('a process that no signal can ask', () => {
 });
 
 test.each([
-  [['0'], /"0" is not one/],
+  [['0'], /must be a process id, got "0"/],
   [['-5'], /Unknown option -5\. See mcp-actors doctor --help/],
   [['--frobnicate'], /Unknown option --frobnicate\. See mcp-actors doctor --help/],
-  [['--timeout=0'], /--timeout: "0" is out of range/],
+  [['--timeout=0'], /--timeout must be 1ms to 10min, got "0"/],
 ])('the doctor refuses %j and says why', async (args, message) => {
   await expect(command.run(args, import.meta.url)).rejects.toThrow(message);
 });

@@ -166,7 +166,7 @@ describe('JSON with comments', () => {
     ['{\n  "a": 1\n  "b": 2\n}', /^line 3, column 3: /],
     ['[]', /^line 1: must be a JSON object/],
     ['{\n  "mcpServers": 3 }', /^line 2: "mcpServers" must be an object/],
-    ['{ "mcpServers": {}, \n "mcpServers": {} }', /^line 1: "mcpServers" is there twice/],
+    ['{ "mcpServers": {}, \n "mcpServers": {} }', /^line 1: "mcpServers" appears twice/],
   ])('%j is refused with its line', (text, fault) => {
     expect(() => jsoncFile.write(text, jsonPath, small)).toThrow(fault);
   });
@@ -197,8 +197,8 @@ describe('TOML', () => {
 
   test.each([
     ['a = 1\nb = [1\nc = 2\n', /^line \d+, column \d+: /],
-    ['mcp_servers = { other = { command = "x" } }\n', /change it by hand/],
-    ['[mcp_servers]\nproject-files.command = "old"\n', /change it by hand/],
+    ['mcp_servers = { other = { command = "x" } }\n', /edit the file by hand/],
+    ['[mcp_servers]\nproject-files.command = "old"\n', /edit the file by hand/],
   ])('%j is refused', (text, fault) => {
     expect(() => tomlFile.write(text, tomlPath, small)).toThrow(fault);
   });

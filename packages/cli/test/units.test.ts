@@ -52,7 +52,7 @@ describe('a value with a unit', () => {
 
   test('a time without a unit is refused, and the message writes it with one', () => {
     const read = () => parseQuantity('duration', '5', bounds);
-    expect(read).toThrow('must have a unit: write 5ms, 5s or 5min');
+    expect(read).toThrow('must have a unit, got "5": write 5ms, 5s or 5min');
   });
 
   test('out of its bounds is refused, and the message names them', () => {

@@ -52,7 +52,7 @@ test.each(['0.0.0.0', '::', '192.0.2.1', 'example.com', '127.example.com'])(
   'refuses to listen on %s without authorization or insecure',
   async (host) => {
     await expect(serveHttp(laboratory, { port: 0, host })).rejects.toThrow(
-      `Others can reach ${host}`,
+      `${host} is reachable from other machines`,
     );
   },
 );

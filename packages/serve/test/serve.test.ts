@@ -96,7 +96,7 @@ test('explains on one line at a terminal what it waits for and how to try it', a
   expect(await server.exit).toEqual(clean);
   const [line = ''] = server.stderr.split('\n');
   expect(line).toMatch(
-    /^served waits for an MCP host on stdin\. .*: npx mcp-actors call --list -- node \S+served\.js$/,
+    /^served is waiting for an MCP host on stdin\. .*: npx mcp-actors call --list -- node \S+served\.js$/,
   );
 });
 

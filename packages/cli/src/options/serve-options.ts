@@ -14,7 +14,7 @@ export const httpOptions = {
   http: {
     kind: 'text',
     placeholder: '[HOST:]PORT',
-    help: 'Serve over HTTP at /mcp instead of stdin and stdout. Default host: 127.0.0.1. A host reachable from other machines needs authentication or --insecure.',
+    help: 'Serve over HTTP at /mcp instead of stdin and stdout. Default host: 127.0.0.1. A host reachable from other machines needs authentication or must be declared insecure.',
   },
   insecure: {
     kind: 'switch',

@@ -54,7 +54,9 @@ export function parseQuantity(quantity: Quantity, text: string, { min, max }: Bo
   const trimmed = text.trim();
   // 0 needs no unit. Other plain numbers are ambiguous between seconds and milliseconds.
   if (quantity === 'duration' && /^\d+(?:\.\d+)?$/.test(trimmed) && Number(trimmed) !== 0) {
-    throw new UsageError(`must have a unit: write ${trimmed}ms, ${trimmed}s or ${trimmed}min`);
+    throw new UsageError(
+      `must have a unit, got ${JSON.stringify(text)}: write ${trimmed}ms, ${trimmed}s or ${trimmed}min`,
+    );
   }
   const match = /^(\d+(?:\.\d+)?) ?([a-z]*)$/i.exec(trimmed);
   const unit = readable[quantity][match?.[2]?.toLowerCase() ?? 'none'];

@@ -54,7 +54,7 @@ describe('a form in the terminal', () => {
     });
     const said = seen.filter((line) => /^ {2}\w+ (?:is|must)/.test(line));
     expect(said).toEqual([
-      '  name is needed',
+      '  name is required',
       '  age must be at least 0, got -1',
       '  age must be a number, got "old"',
       '  colour must be one of "red", "green", got "blue"',
@@ -140,6 +140,6 @@ describe('answers in a file', () => {
 
   test.each([3, ['maybe'], [[]]])('%j is refused', async (value) => {
     const { provider } = await answers(value);
-    expect(provider).toThrow(/must hold an object/);
+    expect(provider).toThrow(/must contain an object/);
   });
 });

@@ -39,7 +39,7 @@ describe('a result', () => {
       leftOut: [
         'image (image/png, 3 bytes)',
         'a:c (binary, 2 bytes)',
-        'content of the type "hologram"',
+        'content of type "hologram"',
       ],
     });
   });
@@ -95,7 +95,7 @@ describe('the target', () => {
 
   test('takes variables for a command alone, by the names of those that there are', () => {
     expect(read([], ['node', 'x.js'], [], ['PATH']).rest).toEqual([]);
-    expect(() => read([], ['node'], [], ['NONE_SUCH'])).toThrow('there is no such variable');
+    expect(() => read([], ['node'], [], ['NONE_SUCH'])).toThrow('the variable is not set');
     expect(() => read([], ['node'], [], ['PATH=/x'])).toThrow('takes the name of a variable');
     expect(() => read(['mcp.json'], undefined, [], ['PATH'])).toThrow('behind --');
   });
@@ -129,8 +129,8 @@ describe('the target', () => {
   test.each([
     [[], undefined, [], 'needs a file of servers, a URL, or'],
     [[], [], [], "needs a server's command after --"],
-    [['a.json'], undefined, ['a:b'], '--header is about a URL'],
-    [['https://a.example'], undefined, ['secret'], '--header: write NAME:VALUE'],
+    [['a.json'], undefined, ['a:b'], '--header needs a URL target'],
+    [['https://a.example'], undefined, ['secret'], '--header must be NAME:VALUE'],
   ])('%j and %j are refused', (positionals, launched, headers, message) => {
     expect(() => read(positionals, launched, headers)).toThrow(message);
   });

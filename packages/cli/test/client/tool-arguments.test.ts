@@ -78,16 +78,16 @@ describe('the arguments of a tool', () => {
     [['filter=[1]'], 'filter must be object, got "[1]"'],
     [['text=a', 'text=b'], 'text must not be given twice, because it is not a list'],
     [['txet=a'], 'find has no argument "txet". Did you mean text?'],
-    [['{"a"'], 'are not JSON'],
+    [['{"a"'], 'must be valid JSON'],
     [['[1]'], 'must be a JSON object, got an array'],
-    [['text=a', '{}'], '"{}" is not one of several key=value'],
+    [['text=a', '{}'], 'got "{}" among several'],
   ])('%j is refused', (written, message) => {
     expect(() => read(...written)).toThrow(message);
   });
 
   test('that a closed schema does not have are refused, with those that it has', () => {
     expect(() => readToolArguments(['zebra=1'], closed, never)).toThrow(
-      'find has no argument "zebra". It takes text, count',
+      'find has no argument "zebra". Its arguments: text, count',
     );
   });
 });

@@ -212,7 +212,7 @@ describe('mcp-actors check', () => {
       '--header',
       'Bearer secret',
     );
-    expect(stderr).toContain('--header: write NAME:VALUE');
+    expect(stderr).toContain('--header must be NAME:VALUE');
     expect(stderr).not.toContain('secret');
     expect(code).toBe(2);
   });
