@@ -66,7 +66,7 @@ describe('mcp-actors diagram', () => {
   });
 
   test.each([
-    [['--format=png'], '--format must be one of  mermaid, svg, json'],
+    [['--format=png'], '--format must be one of mermaid, svg, json'],
     [['roots', 'task'], 'diagram takes one name, got 2'],
     [['./a.js', 'b', 'c'], 'diagram takes a file and one name, got 3'],
     [['./nowhere.js'], '"./nowhere.js" cannot be loaded: Cannot find module'],
