@@ -185,7 +185,7 @@ describe('the command line', () => {
     [['--roots'], /Did you mean --roots-timeout\?/],
     [['--nonsense'], /^Unknown option --nonsense\. See mcp-actors --help/],
     [['-x'], /^Unknown option -x\. See mcp-actors --help/],
-    [['--log-level', 'loud'], /^--log-level must be one of debug, info, warning, error, silent$/],
+    [['--log-level', 'loud'], /^--log-level must be one of debug, info, warning, error, silent, got "loud"$/],
     [['--log-level'], /^--log-level needs a value, as in --log-level=VALUE$/],
     [['--log-level', '--chdir'], /^--log-level needs a value, as in --log-level=VALUE$/],
     [['--log-file='], /^--log-file needs FILE$/],
@@ -207,7 +207,7 @@ describe('the command line', () => {
       /^--limit requestTimeoutMs must be 1ms to .*, got "600h"/,
     ],
     [['--limit', 'maxLineBytes=1GiB'], /^--limit maxLineBytes must be .* to 511MiB, got "1GiB"/],
-    [['--limit', 'maxPending'], /^--limit must be NAME=VALUE$/],
+    [['--limit', 'maxPending'], /^--limit must be NAME=VALUE, got "maxPending"$/],
     [['--limit'], /^--limit needs a value, as in --limit=VALUE$/],
     [['--limit', 'zzz=1'], /^--limit: unknown limit "zzz"\. See mcp-actors help limits$/],
     [
