@@ -185,7 +185,10 @@ describe('the command line', () => {
     [['--roots'], /Did you mean --roots-timeout\?/],
     [['--nonsense'], /^Unknown option --nonsense\. See mcp-actors --help/],
     [['-x'], /^Unknown option -x\. See mcp-actors --help/],
-    [['--log-level', 'loud'], /^--log-level must be one of debug, info, warning, error, silent, got "loud"$/],
+    [
+      ['--log-level', 'loud'],
+      /^--log-level must be one of debug, info, warning, error, silent, got "loud"$/,
+    ],
     [['--log-level'], /^--log-level needs a value, as in --log-level=VALUE$/],
     [['--log-level', '--chdir'], /^--log-level needs a value, as in --log-level=VALUE$/],
     [['--log-file='], /^--log-file needs FILE$/],

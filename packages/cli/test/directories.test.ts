@@ -3,7 +3,7 @@ import { chmodSync, mkdtempSync, mkdirSync, realpathSync, rmSync, writeFileSync 
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
-import { checkDirectories, refuseMistyped } from '../src/directories.ts';
+import { checkDirectories, rejectMistyped } from '../src/directories.ts';
 import { workspaceCommand } from '../../../test/e2e/server-process.ts';
 import { UsageError } from '../src/command.ts';
 
