@@ -17,7 +17,7 @@ export function readToolOutput(output: unknown, tool: string): ToolResultItem {
   if (Array.isArray(output)) return contentOnly(readBlocks(output));
   if (!isJsonObject(output)) {
     throw new TypeError(
-      `the result of a tool must be a string, content blocks, or an object with "content" or "structured", got ${inspectValue(output)}`,
+      `the result of the tool "${tool}" must be a string, content blocks, or an object with "content" or "structured", got ${output === undefined ? 'undefined' : inspectValue(output)}`,
     );
   }
   const { content, structured, isError, _meta } = output;
@@ -101,7 +101,7 @@ export function readPromptOutput(output: unknown): CheckedPrompt {
   if (Array.isArray(output)) return messagesOnly(readMessages(output));
   if (!isJsonObject(output)) {
     throw new TypeError(
-      `the result of a prompt must be a string, messages, or an object with "messages", got ${inspectValue(output)}`,
+      `the result of a prompt must be a string, messages, or an object with "messages", got ${output === undefined ? 'undefined' : inspectValue(output)}`,
     );
   }
   const { description, messages, _meta } = output;
@@ -168,7 +168,7 @@ function checkContents(
 ): asserts output is readonly ResourceContents[] {
   if (!Array.isArray(output)) {
     throw new TypeError(
-      `"read" of ${inspectValue(uri)} must return a string, bytes or a list of contents, got ${inspectValue(output)}`,
+      `"read" of ${inspectValue(uri)} must return a string, bytes or a list of contents, got ${output === undefined ? 'undefined' : inspectValue(output)}`,
     );
   }
   for (const [at, contents] of output.entries()) {
