@@ -232,7 +232,7 @@ describe('the command line', () => {
 
   test('names the environment variable where its value is wrong', () => {
     const read = () => readArguments(['workspace'], { MCP_ACTORS_LOG_LEVEL: 'chatty' });
-    expect(read).toThrow(/^MCP_ACTORS_LOG_LEVEL: "chatty" is not one of/);
+    expect(read).toThrow(/^MCP_ACTORS_LOG_LEVEL must be one of .*, got "chatty"/);
   });
 
   test("a limit that is not given is not set, so that the server's default holds", () => {

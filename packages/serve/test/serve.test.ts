@@ -160,7 +160,7 @@ test('ignores and removes the mark of a killed process', async () => {
   onTestFinished(() => rmSync(forged, { force: true }));
   const refused = await doctor(process.pid);
   expect(refused.code).toBe(1);
-  expect(refused.stderr).toContain('is not an mcp-actors of yours that serves');
+  expect(refused.stderr).toContain('is not a serving mcp-actors process of yours');
 
   const other = launch(served);
   await announced(other.child.pid);

@@ -96,7 +96,7 @@ describe('the target', () => {
   test('takes variables for a command alone, by the names of those that there are', () => {
     expect(read([], ['node', 'x.js'], [], ['PATH']).rest).toEqual([]);
     expect(() => read([], ['node'], [], ['NONE_SUCH'])).toThrow('the variable is not set');
-    expect(() => read([], ['node'], [], ['PATH=/x'])).toThrow('takes the name of a variable');
+    expect(() => read([], ['node'], [], ['PATH=/x'])).toThrow('must be a variable name');
     expect(() => read(['mcp.json'], undefined, [], ['PATH'])).toThrow('behind --');
   });
 
