@@ -266,7 +266,7 @@ describe.concurrent('check over HTTP', () => {
     const [finding] = report.findings;
     expect(finding?.outcome).toBe('broken');
     expect(finding?.breach?.detail).toMatch(
-      /^tools\/list with the id \d+ had no message as its answer, but HTTP 500, text\/plain: refused$/,
+      /^tools\/list with the id \d+ received no message but HTTP 500, text\/plain: refused$/,
     );
   });
 

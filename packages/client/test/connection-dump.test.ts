@@ -128,7 +128,7 @@ test('a dump says why there is no connection, with the last words, and when the 
     launches: 1,
     loss: {
       kind: 'exited',
-      message: expect.stringContaining('Its last words: ended at start') as string,
+      message: expect.stringContaining('Last stderr output: ended at start') as string,
     },
     lastWords: 'ended at start',
   });

@@ -213,7 +213,7 @@ test('hints at a withheld variable named in the last stderr lines', async () => 
   const message = (options: ConnectOptions) =>
     connect(entry, { ...quiet, ...options }).then(String, ({ message: text }: Error) => text);
   const hinted = await message({ era: 'legacy' });
-  expect(hinted).toMatch(/OF_PROBLEMS_TOKEN is set for the host, and not inherited/);
+  expect(hinted).toMatch(/OF_PROBLEMS_TOKEN is set for the host but not inherited by the server/);
   expect(hinted).not.toContain('secret-value');
   expect(await message({ era: 'legacy', inheritEnv: ['OF_PROBLEMS_TOKEN'] })).not.toMatch(/is set/);
   delete process.env['OF_PROBLEMS_TOKEN'];

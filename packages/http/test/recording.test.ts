@@ -122,7 +122,7 @@ test('serves a session whose recording fails, and reports it', async () => {
   expect(textOf(result)).toBe('served');
   expect(facts).toEqual([
     expect.stringMatching(
-      /^Session 1 is served and not recorded: .*mine-1\.jsonl" is there already/,
+      /^Session 1 is not recorded: .*mine-1\.jsonl" is there already/,
     ),
   ]);
 });

@@ -373,7 +373,7 @@ describe('a resumed machine tool', () => {
     await world.kill(first);
     await world.pass(3000);
     expect(newer.said.join()).toContain(
-      'here: The call waits in the state "asking", which the machine "reminding" does not have any more',
+      'here: The call cannot be resumed: the machine "reminding" no longer has its state "asking"',
     );
     await world.pass(3000);
     expect(newer.facts.filter((name) => name === 'task.refused')).toHaveLength(1);

@@ -383,7 +383,7 @@ describe('rejects invalid options by name', () => {
       'introspection.endpoint must start with https://',
     ],
     [{ ...issuer, requiredScopes: 'mcp' }, 'requiredScopes must be an array of scopes'],
-    [{ ...issuer, scopesSupported: ['a b'] }, 'scopesSupported must have scopes'],
+    [{ ...issuer, scopesSupported: ['a b'] }, 'scopesSupported must contain scopes'],
     [{ ...issuer, impliedScopes: { a: 'b' } }, 'a must be an array of scopes'],
     [{ ...issuer, limits: { clockSkewSecond: 1 } }, 'Unknown token limit "clockSkewSecond"'],
     [

@@ -272,7 +272,7 @@ describe('a failing token exchange', () => {
     expect(await (await session.call('exchange')).text()).toContain('exchanged');
     const refused = await (await at(other!, session).call('exchange')).text();
     expect(refused).toContain('CONFIG_INVALID');
-    expect(refused).toContain('another node has handed the request on without its token');
+    expect(refused).toContain('another node forwarded the request without its token');
   });
 
   test.each([500, 503])(
@@ -345,9 +345,9 @@ describe('a failing token exchange', () => {
   });
 
   test.each([
-    [{}, 'A token is for a server: name it as "audience" or "resource"'],
-    [{ audience: '' }, 'A token is for a server: name it as "audience" or "resource"'],
-    [{ resource: 'api' }, '"resource" must be an absolute URL without a fragment, this is "api"'],
+    [{}, 'exchangeToken needs a target server: set "audience" or "resource"'],
+    [{ audience: '' }, 'exchangeToken needs a target server: set "audience" or "resource"'],
+    [{ resource: 'api' }, '"resource" must be an absolute URL without a fragment, got "api"'],
   ])('rejects the request %j', async (wanted, message) => {
     const { issuer, login, exchange } = await start();
     expect(await exchange(await login(), wanted)).toMatchObject({ name: 'TypeError', message });

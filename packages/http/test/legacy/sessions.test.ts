@@ -94,7 +94,7 @@ describe('a session', () => {
     const response = await session.post({ jsonrpc: '2.0', id: 's-1', result: {}, error: {} });
     expect([response.status, (await jsonOf(response)).error?.message]).toEqual([
       400,
-      expect.stringContaining('both "result" and "error"'),
+      expect.stringContaining('either "result" or "error", got both'),
     ]);
   });
 });

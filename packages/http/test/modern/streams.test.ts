@@ -128,7 +128,7 @@ test('ends only the subscription that its client closes [HMOD-09]', async () => 
   await listen(url, leaving.signal);
   const stays = await listen(url);
   const refused = await ask(url, 'subscriptions/listen', listening, { id: 'third' });
-  expect(refused.error?.message).toContain('listens for 4 things');
+  expect(refused.error?.message).toContain('has 4 of at most 4');
   leaving.abort();
   // A place is free once the server has noticed the disconnect.
   let again = await request(url, 'subscriptions/listen', listening);
