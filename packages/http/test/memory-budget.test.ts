@@ -144,7 +144,11 @@ describe('tasks', () => {
       .poll(async () => await statusOf(url, result?.['taskId']))
       .toMatchObject({
         status: 'failed',
-        error: { message: expect.stringMatching(/^Task result of 50\d{3} bytes exceeds .*maxRetainedBytes 10000/) as string },
+        error: {
+          message: expect.stringMatching(
+            /^Task result of 50\d{3} bytes exceeds .*maxRetainedBytes 10000/,
+          ) as string,
+        },
       });
   });
 });

@@ -121,9 +121,7 @@ test('serves a session whose recording fails, and reports it', async () => {
   const result = await client.callTool({ name: 'echo', arguments: { message: 'served' } });
   expect(textOf(result)).toBe('served');
   expect(facts).toEqual([
-    expect.stringMatching(
-      /^Session 1 is not recorded: .*mine-1\.jsonl" is there already/,
-    ),
+    expect.stringMatching(/^Session 1 is not recorded: .*mine-1\.jsonl" is there already/),
   ]);
 });
 
