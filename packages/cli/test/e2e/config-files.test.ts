@@ -58,7 +58,7 @@ describe('mcp-actors config --write', () => {
     const { status, stdout, stderr } = config('--write', 'cursor');
     expect(status).toBe(2);
     expect(stdout).toMatch(/^\S+mcp\.json\n[^]*^\+ {5}"project-files": \{$/m);
-    expect(stderr).toMatch(/mcp\.json: nothing is changed, .* --yes/);
+    expect(stderr).toMatch(/mcp\.json: not changed, because there is no terminal .* --yes/);
     expect(readFileSync(file, 'utf8')).toBe(mine);
     expect(readdirSync(dirname(file))).toEqual(['mcp.json']);
   });
@@ -119,9 +119,12 @@ describe('mcp-actors config --write', () => {
 
   test.each([
     [['--write'], /--write: a host is required\. Hosts: claude-code, .*zed/],
-    [['--write', 'mcpServers'], /mcpServers is a form that several hosts share/],
+    [
+      ['--write', 'mcpServers'],
+      /mcpServers is a format shared by several hosts, .*Hosts: claude-code, .*zed/,
+    ],
     [['--write', 'cursor', '--remove'], /--write and --remove exclude each other/],
-    [['cursor', '--yes'], /--yes goes with --write and --remove/],
+    [['cursor', '--yes'], /--yes needs --write or --remove/],
   ])('refuses %j', (args, why) => {
     const { status, stderr } = config(...args);
     expect([status, stderr]).toEqual([2, expect.stringMatching(why)]);
@@ -152,7 +155,7 @@ test('mcp-actors config --check starts what the hosts have, and says what does n
     /^Codex +configured, and it starts: mcp-actors-workspace \S+, revision/m,
   );
   expect(all.stdout).toMatch(/^opencode +configured, and it starts/m);
-  expect(all.stdout).toMatch(/^Zed +has no file$/m);
+  expect(all.stdout).toMatch(/^Zed +no configuration file$/m);
   expect(all.stdout).toMatch(/^Cursor +configured, but it does not start: .*\/no\/such\/program/m);
   expect(all.stdout).toMatch(/^Gemini CLI +its file cannot be read: line 1/m);
   expect(all.status).toBe(1);

@@ -31,7 +31,7 @@ describe('a login without a browser', () => {
     const visited = await visit(started);
     const { code, stdout, stderr } = await started.ended;
     expect([code, stdout]).toEqual([0, 'read\n']);
-    expect(stderr).toContain(`${url.host} wants a login. Open this in a browser`);
+    expect(stderr).toContain(`${url.host} requires a login. Open this URL`);
     const back = visited.searchParams.get('redirect_uri') ?? '';
     expect(stderr).toContain(`Waiting for the browser to return to ${back} until `);
     expect(stderr).toMatch(/until \d\d:\d\d:\d\d \(5 min\)\n/);
