@@ -151,7 +151,7 @@ test('has flags for its limits', async () => {
 
 test.each([
   [['--colour'], 'Unknown option'],
-  [['--max-body', 'big'], '--max-body is a whole number'],
+  [['--max-body', 'big'], '--max-body must be an integer of at least 1, got "big"'],
 ])('exits with 64 for the flags %j', async (flags, message) => {
   const server = launch([...program('examples/lab/http.ts'), ...flags]);
   expect(await server.exit).toEqual({ code: 64, signal: null });

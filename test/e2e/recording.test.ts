@@ -183,12 +183,12 @@ describe('mcp-actors --record', () => {
 
   test.concurrent.each([
     [['--record', '/no/such/folder/x.jsonl'], /^mcp-actors: --record: .* cannot be made: ENOENT/],
+    [['--record-limit', '1MiB'], /^mcp-actors: --record-limit needs --record FILE$/m],
+    [['--record-unredacted'], /^mcp-actors: --record-unredacted needs --record FILE$/m],
     [
-      ['--record-limit', '1MiB'],
-      /^mcp-actors: --record-limit says how to record.*add --record FILE/,
+      ['--record', 'x', '--record-limit', '1KiB'],
+      /^mcp-actors: --record-limit must be 4KiB to \d+B, got "1KiB"$/m,
     ],
-    [['--record-unredacted'], /^mcp-actors: --record-unredacted says how to record/],
-    [['--record', 'x', '--record-limit', '1KiB'], /^mcp-actors: --record-limit: .*out of range/],
   ])('rejects %j', async (args, message) => {
     const { code, stdout, stderr } = await run(['workspace', ...args]);
     expect({ code, stdout }).toEqual({ code: 2, stdout: '' });

@@ -135,7 +135,9 @@ describe('the log', () => {
       [
         'info',
         'project.chosen',
-        expect.stringContaining(`"${join(base, 'one')}", from MCP_PROJECT_PATH: none`),
+        expect.stringContaining(
+          `"${join(base, 'one')}", from MCP_PROJECT_PATH: all 3 of the client's roots are unusable`,
+        ),
       ],
       [
         'info',

@@ -174,7 +174,7 @@ describe('mcp-actors doctor', () => {
     const ended = new Promise((resolve) => other.on('exit', (code) => resolve(code)));
     const { code, stderr } = await doctor(other.pid as number);
     expect(code).toBe(1);
-    expect(stderr).toMatch(/Process \d+ is not an mcp-actors of yours that serves/);
+    expect(stderr).toMatch(/Process \d+ is not a serving mcp-actors process of yours/);
     other.stdin.end();
     // Not by the signal, which would give null.
     expect(await ended).toBe(0);
@@ -190,7 +190,7 @@ describe('mcp-actors doctor', () => {
     const { code, stdout } = await doctor('--help');
     expect(code).toBe(0);
     expect(stdout).toMatch(/^Usage: mcp-actors doctor \[options\] \[PID\.\.\.\]/);
-    expect(stdout).toContain('Exit status: 0 once every process');
+    expect(stdout).toContain('Exit status: 0 if every queried process has answered');
   });
 
   test('finds processes by ps, where there is no /proc', async () => {
