@@ -135,7 +135,7 @@ describe('on a save', { timeout: 180_000 }, () => {
     expect(await host.call('order')).toBe('newer');
     saved.push(tools('agreeing', 'newest'));
     expect(await host.call('order')).toContain(
-      'NOT_RESUMABLE: The call waits in the state "confirming"',
+      'NOT_RESUMABLE: The call cannot be resumed: the machine "order" no longer has its state "confirming"',
     );
     expect(await host.call('order')).toBe('newest');
   });

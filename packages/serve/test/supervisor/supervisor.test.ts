@@ -301,7 +301,7 @@ describe('the end of a supervisor', { timeout: 180_000 }, () => {
   test('reports command-line errors like the command', async () => {
     const server = launch([...command, 'serve', '--durable', './state']);
     expect(await server.exit).toEqual({ code: 2, signal: null });
-    expect(server.stderr).toContain('--durable needs the module');
+    expect(server.stderr).toContain('serve needs a module: mcp-actors serve FILE');
   });
 
   test.each(['SIGTERM', 'SIGINT', 'SIGHUP'] as const)(
