@@ -5,7 +5,7 @@ import { keepCompiled } from './compile-cache.ts';
 // Before anything is loaded that an older Node does not know.
 const [major = 0, minor = 0] = process.versions.node.split('.').map(Number);
 if (major < 20 || (major === 20 && minor < 19)) {
-  console.error(`mcp-actors needs Node 20.19 or newer, got ${process.versions.node}`);
+  process.stderr.write(`mcp-actors needs Node 20.19 or newer, got ${process.versions.node}\n`);
   process.exit(1);
 }
 keepCompiled();

@@ -293,7 +293,7 @@ class RedisTaskStore implements TaskStore {
       .map((path) => path.slice(before.length))
       .filter((id) => !known.has(id) && (taskId ?? id) === id)
       .slice(0, max)
-      .map((id) => ({ taskId: id, from: '', score: '', isUnheard: true }));
+      .map((id) => ({ taskId: id, from: '', score: '', isOwn: true }));
   }
 
   async #findUnowned({ owner, server, except = [] }: ClaimRequest, max: number) {
