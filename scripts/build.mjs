@@ -9,7 +9,7 @@ import { spawnSync } from 'node:child_process';
 import { chmod, readFile, rm } from 'node:fs/promises';
 import { createRequire } from 'node:module';
 import { dirname, join, relative, sep } from 'node:path';
-import { build } from 'esbuild';
+import { build, transformSync } from 'esbuild';
 import { notices } from './build/notices.mjs';
 import { pageAssets } from './build/page.mjs';
 import {
@@ -250,9 +250,21 @@ for (const { metafile } of results) {
     process.exit(1);
   }
 }
+const [{ metafile: ofLibrary }] = results;
+/** True for a chunk of other packages alone: a stack never shows its lines to its author. */
+const isForeign = (/** @type {string} */ path) => {
+  const { inputs = {} } = ofLibrary.outputs[relative(root, path).split(sep).join('/')] ?? {};
+  const sources = Object.keys(inputs);
+  return sources.length > 0 && sources.every((source) => source.startsWith('node_modules/'));
+};
+/** @param {import('esbuild').OutputFile} file */
+const ofPackage = (file) =>
+  file.path.endsWith('.js') && isForeign(file.path)
+    ? Buffer.from(transformSync(file.text, minified).code)
+    : withoutNoise(file);
 const outputs = new Map(
   results.flatMap(({ outputFiles }, index) =>
-    outputFiles.map((file) => [file.path, index === 0 ? withoutNoise(file) : file.contents]),
+    outputFiles.map((file) => [file.path, index === 0 ? ofPackage(file) : file.contents]),
   ),
 );
 outputs.set(join(root, manifest.imports['#xstate'].node), Buffer.from(await requiredXState()));

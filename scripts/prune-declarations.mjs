@@ -13,6 +13,8 @@ const declarationOf = (specifier) => specifier.replace(/(?<!\.d)\.[jt]s$/, '.d.t
 /** Shared by our own packages only: users have no need to read it. */
 const internal = './internal';
 const comments = /^[ \t]*\/\*\*[^]*?\*\/\r?\n/gm;
+/** The comment on a whole file, which no editor shows. */
+const header = /^\/\*\*(?:(?!\*\/)[^])*\*\/\r?\n(?=\/\*\*|import |export (?:type )?[{*])/;
 
 /**
  * Removes the declarations that no entry of a package leads to, and the comments of modules that no module of a public name imports.
@@ -55,8 +57,9 @@ export function pruneDeclarations(folder) {
   const read = new Set([...publicEntries, ...exporting, ...members]);
   for (const name of readdirSync(types, { recursive: true, encoding: 'utf8' })) {
     const path = join(types, name);
-    if (!name.endsWith('.d.ts') || read.has(path)) continue;
-    if (needed.has(path)) writeFileSync(path, readFileSync(path, 'utf8').replace(comments, ''));
+    if (!name.endsWith('.d.ts')) continue;
+    const unseen = read.has(path) ? header : comments;
+    if (needed.has(path)) writeFileSync(path, readFileSync(path, 'utf8').replace(unseen, ''));
     else rmSync(path);
   }
 }

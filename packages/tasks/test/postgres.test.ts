@@ -81,7 +81,7 @@ describe('the tables', () => {
   test('are created by the printed migrations, so nodes need no DDL rights', async () => {
     const schema = newSchema();
     const closed = { schema, migrate: false };
-    await expect(opened(closed)).rejects.toThrow('must be in version 2, got 0');
+    await expect(opened(closed)).rejects.toThrow('must be in version 3, got 0');
     await pool.query(postgresTaskMigrations({ schema }));
     await pool.query(`CREATE ROLE "${schema}" LOGIN; GRANT USAGE ON SCHEMA "${schema}" TO "${schema}";
       GRANT SELECT, INSERT, UPDATE, DELETE ON ALL TABLES IN SCHEMA "${schema}" TO "${schema}"`);
@@ -143,7 +143,7 @@ describe('the tables', () => {
     const schema = newSchema();
     await opened({ schema });
     await pool.query(`INSERT INTO "${schema}".migrations VALUES (9)`);
-    await expect(opened({ schema })).rejects.toThrow('must be at most in version 2, got 9');
+    await expect(opened({ schema })).rejects.toThrow('must be at most in version 3, got 9');
   });
 
   test('keep no expired tasks, and no steps of ended ones', async () => {
