@@ -391,10 +391,16 @@ describe('a failure', () => {
 
   test.each([
     [['bridge'], /needs a file of servers, a URL, or a server's command/],
-    [['bridge', '--', 'https://a.example'], /is a URL/],
-    [['bridge', '--allow-host', 'a', '--', 'node'], /--allow-host is about HTTP/],
+    [
+      ['bridge', '--', 'https://a.example'],
+      /needs a command after --, got a URL\. Omit the --, as in mcp-actors bridge https:\/\/a\.example/,
+    ],
+    [['bridge', '--allow-host', 'a', '--', 'node'], /--allow-host needs --http PORT/],
     [['bridge', 'https://a.example/mcp', 'more'], /takes one file or one server/],
-    [['bridge', '--rate', 'who', '--', 'node'], /"who" is not PATTERN=N\/TIME/],
+    [
+      ['bridge', '--rate', 'who', '--', 'node'],
+      /--rate must be PATTERN=N\/TIME, such as .*, got "who"/,
+    ],
     [['bridge', '--rate', 'who=2', '--', 'node'], /--rate\.who: "2" is not a number of calls/],
     [
       ['bridge', '--ask', '@safe', '--', 'node'],

@@ -5,6 +5,7 @@ import { createServer } from 'node:net';
 import type { AddressInfo, Socket } from 'node:net';
 import { fileURLToPath } from 'node:url';
 import { describe, expect, onTestFinished, test, vi } from 'vitest';
+import { revisions } from '@mcp-actors/checker';
 import { command as checkCommand } from '../../src/check.ts';
 import { UsageError } from '../../src/command.ts';
 import { listenBroken } from '../../../checker/test/broken-http.ts';
@@ -150,7 +151,7 @@ describe('mcp-actors check', () => {
     const { code, stdout } = await check(...args);
     expect(stdout).toContain('✗ MUST   answered: ');
     expect(stdout).toContain('The server ended with code 1 and left initialize');
-    expect(stdout).toContain('the end of its stderr:\nno such file');
+    expect(stdout).toContain('; end of its stderr:\nno such file\n');
     expect(code).toBe(1);
   });
 
@@ -170,16 +171,25 @@ describe('mcp-actors check', () => {
       ['--url', 'http://a:b@127.0.0.1:1/mcp'],
     ],
     [
-      '--url speaks Streamable HTTP, which revision 2024-11-05 does not have',
+      '--url needs Streamable HTTP, which revision 2024-11-05 lacks',
       ['--url', 'http://127.0.0.1:1/mcp', '--revision', '2024-11-05'],
     ],
-    ['--header goes with --url: stdio has no headers', ['--header', 'a: b', ...server]],
-    ['--only: there is no invariant "pong"', ['--only', 'pong', ...server]],
-    ['--play: there is no move "dance"', ['--play', 'initialize dance', ...server]],
-    ['--call slow: {no is not JSON', ['--call', 'slow={no', ...server]],
+    ['--header needs --url', ['--header', 'a: b', ...server]],
+    [
+      '--only: unknown invariant "pong"; see mcp-actors check --list',
+      ['--only', 'pong', ...server],
+    ],
+    [
+      '--play: unknown move "dance"; see mcp-actors check --list',
+      ['--play', 'initialize dance', ...server],
+    ],
+    ['--call slow: arguments must be valid JSON, got {no: ', ['--call', 'slow={no', ...server]],
     ['--call slow: arguments must be a JSON object, got []', ['--call', 'slow=[]', ...server]],
-    ['--call: "=1" names no tool', ['--call', '=1', ...server]],
-    ['--revision: "2020-01-01" is not one of 2025-11-25', ['--revision', '2020-01-01', ...server]],
+    ['--call must be TOOL or TOOL=JSON, got "=1"', ['--call', '=1', ...server]],
+    [
+      `--revision must be one of ${revisions.join(', ')}, got "2020-01-01"`,
+      ['--revision', '2020-01-01', ...server],
+    ],
   ])('takes no such arguments: %s', async ([expected, args]) => {
     const written = vi.spyOn(process.stdout, 'write');
     const refused = checkCommand.run(args, import.meta.url);
@@ -325,7 +335,7 @@ describe('mcp-actors check', () => {
       const { code, stdout, stderr } = await ended;
       expect(stderr).toBe('');
       expect(stdout).toMatch(
-        /^Checked broken 1, .*: \d+ plays, seed 1\.\nIt was interrupted: this is what the plays so far have shown\.\n/,
+        /^Checked broken 1, .*: \d+ plays, seed 1\.\nInterrupted: results of the plays so far\.\n/,
       );
       expect(stdout).toContain('✓ MUST   ping: ');
       expect(code).toBe(130);

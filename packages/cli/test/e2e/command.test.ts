@@ -103,15 +103,23 @@ describe('the command', () => {
     [
       ['workspace', '--roots-timeout=soon'],
       {},
-      /^mcp-actors: --roots-timeout: "soon" is not a duration/,
+      /^mcp-actors: --roots-timeout must be a duration such as .*, got "soon"/,
     ],
-    [['workspace', '--log-file', '/'], {}, /^mcp-actors: --log-file: "\/" cannot be written to/],
+    [
+      ['workspace', '--log-file', '/'],
+      {},
+      /^mcp-actors: --log-file: "\/" cannot be written: EISDIR/,
+    ],
     [
       ['workspace', '--log-file', 'pipe'],
       {},
-      /^mcp-actors: --log-file: "pipe" is neither a file nor a/,
+      /^mcp-actors: --log-file: "pipe" must be a file or a character device/,
     ],
-    [['workspace'], { MCP_ACTORS_LOG_LEVEL: 'loud' }, /^mcp-actors: MCP_ACTORS_LOG_LEVEL: "loud"/],
+    [
+      ['workspace'],
+      { MCP_ACTORS_LOG_LEVEL: 'loud' },
+      /^mcp-actors: MCP_ACTORS_LOG_LEVEL must be one of debug, .*, got "loud"/,
+    ],
   ])('%j with %j exits with 2 and a line for each fault', (args, env, message) => {
     const { status, stdout, stderr } = run(args, env);
     expect(status).toBe(2);
@@ -145,7 +153,7 @@ describe('the command', () => {
     const args = [...vanish, ...workspaceCommand];
     const { status, stderr } = spawnSync(process.execPath, args, { cwd: base, encoding: 'utf8' });
     expect([status, stderr.split('\n').length]).toEqual([2, 2]);
-    expect(stderr).toMatch(/^mcp-actors: The directory that this was started in cannot be used/);
+    expect(stderr).toMatch(/^mcp-actors: The working directory cannot be used \(ENOENT/);
   });
 
   test('runs through a symbolic link, as package managers install it', () => {
@@ -221,7 +229,9 @@ describe('mcp-actors config', () => {
     const { status, stdout, stderr } = run(['config', host, '--http', '3000']);
     expect(status).toBe(0);
     expect(typeof wanted === 'string' ? stdout : JSON.parse(stdout)).toEqual(wanted);
-    expect(stderr).toMatch(/^mcp-actors: Hosts reach it at this URL, .* --http=3000 \//);
+    expect(stderr).toMatch(
+      /^mcp-actors: Hosts do not start an HTTP server\. Start it with: .* --http=3000 \//,
+    );
   });
 
   test('with --http names the URL that clients know, and wants a port', () => {
@@ -233,7 +243,7 @@ describe('mcp-actors config', () => {
     const { status, stderr } = run(['config', 'cursor', '--http', '0']);
     expect([status, stderr]).toEqual([
       2,
-      'mcp-actors: --http: hosts need a port, and 0 takes any: name one\n',
+      'mcp-actors: --http must name a fixed port for hosts, got 0\n',
     ]);
   });
 
@@ -287,7 +297,7 @@ describe('mcp-actors config', () => {
   test('names no directory that a silent fallback would not use, and says so', () => {
     const { status, stdout, stderr } = run(['config', 'cursor', '--npx'], { HOME: base });
     expect([status, JSON.parse(stdout)]).toEqual([0, npxForm()]);
-    expect(stderr).toMatch(/^mcp-actors: No directory is named.* is the home directory/);
+    expect(stderr).toMatch(/^mcp-actors: No directory is configured.* is the home directory/);
   });
 
   test('tells a host that it does not know from a directory', () => {
