@@ -33,6 +33,8 @@ const unreachable: { readonly [name: string]: string } = {
   'standing-pipe': 'answers doctors on Windows',
   'open-task-worker': 'durable tasks of a server: the command serves none',
   'task-resumer': 'the same',
+  'open-stores': 'durable sessions over HTTP: the command serves a module over stdio alone',
+  'sqlite-stores': 'the same',
   tasks: 'the same; the command `tasks` is run below',
   supervise: 'its process writes no coverage; `serve own.mjs --durable` below fails without it',
   'machine-run': 'a tool that is a machine: the command serves none',
@@ -184,12 +186,12 @@ describe('the packed command, alone in an empty folder', { timeout: 600_000 }, (
     expect(skipped.map(({ level }) => level)).toEqual(['warning', 'warning']);
     expect(skipped.map(({ message }) => message)).toEqual([
       expect.stringContaining('broken is skipped: The file must begin with a line ---'),
-      expect.stringContaining('"review" in .claude/skills is left out'),
+      expect.stringContaining('"review" in .claude/skills is skipped: .agents/skills has a skill'),
     ]);
   });
 
   feature('seals what it asks a client of 2026-07-28', async () => {
-    const server = start();
+    const server = start('workspace');
     const ask = (id: number, more: object = {}) => {
       const params = { name: 'workspace_info', arguments: {}, ...more };
       const info = { capabilities: { roots: {} } };
@@ -214,6 +216,7 @@ describe('the packed command, alone in an empty folder', { timeout: 600_000 }, (
     const audience = `http://127.0.0.1:${port}/mcp`;
     const auth = ['--auth-issuer', issuer.issuer, '--auth-audience', audience];
     const { server, url } = await startHttp(
+      'workspace',
       '--http',
       String(port),
       '--sse',
@@ -284,7 +287,7 @@ describe('the packed command, alone in an empty folder', { timeout: 600_000 }, (
   });
 
   feature('bridges one server, many, and a remote one, and locks their tools', async () => {
-    const own = [process.execPath, script, '.'];
+    const own = [process.execPath, script, 'workspace', '.'];
     const one = start('bridge', '--', ...own);
     await one.initialize();
     expect(await called(one, 'search_text', { pattern: 'needle' })).toContain('main.js');
@@ -302,7 +305,7 @@ describe('the packed command, alone in an empty folder', { timeout: 600_000 }, (
     expect(textsOf(await many.request('list', 'tools/list'))).toContain('tool');
     await close(many);
 
-    const { server: remote, url } = await startHttp('--http', '0', '.');
+    const { server: remote, url } = await startHttp('workspace', '--http', '0', '.');
     const { server: bridge, url: there } = await startHttp('bridge', '--http', '0', url.href);
     const listed = await ended(['call', there.href, '--list']);
     expect(listed.stdout).toContain('search_text');
@@ -318,7 +321,7 @@ describe('the packed command, alone in an empty folder', { timeout: 600_000 }, (
   });
 
   feature('calls, records and checks a server, and has a shell for it', async () => {
-    const target = ['--', process.execPath, script, '.'];
+    const target = ['--', process.execPath, script, 'workspace', '.'];
     const searched = await ended(['call', '--tool', 'find_files', 'globs=*.js', ...target]);
     expect(searched).toMatchObject({ code: 0, stdout: expect.stringContaining('main.js') });
     const args = ['--record', 'calls.jsonl', '--tool', 'list_directory', ...target];
@@ -362,7 +365,7 @@ describe('the packed command, alone in an empty folder', { timeout: 600_000 }, (
   });
 
   feature('names the package that is missing for another store', async () => {
-    const shared = await ended(['--http', '0', '--redis', 'redis://127.0.0.1:1', '.']);
+    const shared = await ended(['workspace', '--http', '0', '--redis', 'redis://127.0.0.1:1', '.']);
     expect(shared).toMatchObject({ code: 2, stderr: expect.stringContaining('"redis"') });
     const stored = (where: string) => ended(['tasks', '--durable', where]);
     expect((await stored('postgres://127.0.0.1:1/tasks')).stderr).toContain('npm install pg');
