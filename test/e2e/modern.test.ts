@@ -6,7 +6,7 @@ import { afterEach, describe, expect, test } from 'vitest';
 import { enveloped } from 'mcp-actors/testing';
 import { connect, textOf } from './both-eras-client.ts';
 import type { Negotiation } from './both-eras-client.ts';
-import { command, lab, launch, reapServers, workspaceCommand } from './server-process.ts';
+import { lab, launch, reapServers, workspaceCommand } from './server-process.ts';
 import type { Line, ServerProcess } from './server-process.ts';
 
 afterEach(reapServers);
@@ -16,7 +16,7 @@ const probe = enveloped('probe', 'server/discover');
 describe('the official client of both eras', () => {
   test.each([
     ['the laboratory server', lab, 'lab'],
-    ['the workspace server', command, 'mcp-actors-workspace'],
+    ['the workspace server', workspaceCommand, 'mcp-actors-workspace'],
   ])('discovers %s, and continues in the modern era', async (_, args, name) => {
     const client = await connect(args);
     expect(client.getProtocolEra()).toBe('modern');

@@ -34,7 +34,7 @@ import { logOf } from './session-log.ts';
 import type { ClientLog, HandlerLog } from './session-log.ts';
 import { sendCustomNotification, sessionView } from './session-view.ts';
 import type { SessionHandle, SessionView } from './session-view.ts';
-import { Form, defineForm } from '../../../packages/schema/src/forms/form.ts';
+import { Form, formOf } from '../../../packages/schema/src/forms/form.ts';
 import type { ContentOf, FormSource } from '../../../packages/schema/src/forms/form.ts';
 import type { HandlerContext, RequestOptions } from './handler-context.ts';
 import type { Limits } from '../../actors/limits.ts';
@@ -241,9 +241,7 @@ export class CallContext implements HandlerContext {
     options: RequestOptions = {},
   ): Promise<FormAnswer<ContentOf<TSchema>>> {
     const ask = async () => {
-      const form = (schema instanceof Form ? schema : defineForm(schema)) as Form<
-        ContentOf<TSchema>
-      >;
+      const form = (schema instanceof Form ? schema : formOf(schema)) as Form<ContentOf<TSchema>>;
       this.#refuseMissing(Method.elicit, { mode: 'form' });
       const params = this.client.dialect.form(message, form.description);
       const accepts = (answer: JsonObject) => validateFormAnswer(answer, form);

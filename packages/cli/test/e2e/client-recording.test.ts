@@ -75,5 +75,8 @@ test('call and shell record no more than --record-limit, and secrets as they are
   expect(linesOf('short.jsonl').trimEnd().split('\n').at(-1)).toContain('"stopped"');
   const shell = ['shell', '--record-limit', '1MiB', '--', ...smallServer, 'one'];
   const { code, stderr } = await runCommand(shell);
-  expect([code, stderr]).toEqual([2, expect.stringContaining('add --record FILE') as string]);
+  expect([code, stderr]).toEqual([
+    2,
+    expect.stringContaining('--record-limit needs --record FILE') as string,
+  ]);
 });

@@ -6,7 +6,7 @@
  */
 import { withAuthorStack } from '../../../../src/protocol/author-stack.ts';
 import type { StandardSchemaV1 } from '@standard-schema/spec';
-import { inspectValue, isJsonObject } from '../../../../src/protocol/classify.ts';
+import { inspectValue } from '../../../../src/protocol/classify.ts';
 import { RuntimeError } from '../../../../src/protocol/errors.ts';
 import type { FormDescription, TextFormat } from '../../../../src/protocol/form.ts';
 import type { JsonObject } from '../../../../src/protocol/frames.ts';
@@ -124,7 +124,7 @@ export class Form<TContent> {
 
   /** @throws {TypeError} see {@link defineForm} */
   constructor(source: FormSource) {
-    if (!isJsonObject(source) && typeof source !== 'function') {
+    if (Object(source) !== source) {
       throw new TypeError(
         `A form must have a schema, got ${inspectValue(source)}: pass { message, schema } to elicit`,
       );
@@ -189,9 +189,12 @@ const forms = new WeakMap<FormSource, Form<unknown>>();
 export function defineForm<const TSource extends FormSource>(
   source: TSource,
 ): Form<ContentOf<TSource>> {
-  return withAuthorStack(defineForm, () => {
-    const known = forms.get(source) ?? new Form<unknown>(source);
-    forms.set(source, known);
-    return known as Form<ContentOf<TSource>>;
-  });
+  return withAuthorStack(defineForm, () => formOf(source)) as Form<ContentOf<TSource>>;
+}
+
+/** The form of a schema, created once. @throws {TypeError} see {@link defineForm} */
+export function formOf(source: FormSource): Form<unknown> {
+  const known = forms.get(source) ?? new Form<unknown>(source);
+  forms.set(source, known);
+  return known;
 }
