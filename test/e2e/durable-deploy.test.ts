@@ -120,7 +120,7 @@ describe.each([
     // Rolls back the deployment: tasks of the newer version wait for it.
     await newer.retire();
     await older.answer(recent);
-    expect(await older.refuses(recent)).toContain('the state "checking"');
+    expect(await older.refuses(recent)).toContain('its state "checking"');
     const migrating = new Node(3, store);
     for (const node of [older, migrating]) {
       expect(await node.textOf(recent)).toBe('confirmed by 3');

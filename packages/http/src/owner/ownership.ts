@@ -382,6 +382,7 @@ export class Ownership implements SessionOwner {
 
   async #locate(id: string, principal: string | undefined): Promise<Location> {
     const { directory, log, leaseMs } = this.stores;
+    let deadOwner: string | undefined;
     // Another node may claim the session first and lose it at once.
     for (let attempt = 0; attempt < 3; attempt++) {
       await this.ready();
@@ -396,11 +397,13 @@ export class Ownership implements SessionOwner {
         if (address.url === (await this.#options.address()).url) {
           // This process listens where that one did, which has ended.
           await directory.leave(record.owner);
+          deadOwner = record.owner;
           continue;
         }
         return { kind: 'elsewhere', peer: { node: record.owner, address } };
       }
-      if (store.ageMs < leaseMs && !address) {
+      const isOrphan = record !== undefined && record.owner === deadOwner;
+      if (store.ageMs < leaseMs && !address && !isOrphan) {
         // Previous owners may not have restored their sessions yet.
         const message = 'the store lost its data, and other nodes may still restore it';
         throw new StoreUnavailable('away', message, { retryAfterMs: leaseMs - store.ageMs });
