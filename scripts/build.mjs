@@ -253,7 +253,7 @@ for (const { metafile } of results) {
 const [{ metafile: ofLibrary }] = results;
 /** True for a chunk of other packages alone: a stack never shows its lines to its author. */
 const isForeign = (/** @type {string} */ path) => {
-  const { inputs = {} } = ofLibrary.outputs[relative(root, path).split(sep).join('/')] ?? {};
+  const { inputs } = ofLibrary.outputs[relative(root, path).split(sep).join('/')] ?? { inputs: {} };
   const sources = Object.keys(inputs);
   return sources.length > 0 && sources.every((source) => source.startsWith('node_modules/'));
 };
