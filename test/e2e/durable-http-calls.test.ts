@@ -233,7 +233,7 @@ describe('raw streams with SQLite', () => {
     const store = await openTaskStore(durable);
     const stored = async () =>
       (await new StoredTasks(store).list({ max: 10 })).map(({ status }) => status);
-    await expect.poll(stored, { timeout: 50_000 }).toEqual(['cancelled']);
+    await expect.poll(stored, { timeout: 60_000 }).toEqual(['cancelled']);
     await store.close();
     await restart();
     expect((await session.resume(begun)).status).toBe(405);

@@ -115,7 +115,7 @@ test('refuses what the page says is refused', () => {
     },
   });
   expect(() => defineTool({ name: 'name', description: 'Asks.', machine: stuck })).toThrow(
-    'the state "naming.asking" goes nowhere from "answer.declined"',
+    'the state "naming.asking" does not handle "answer.declined"',
   );
   // #endregion
 });

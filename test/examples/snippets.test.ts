@@ -85,7 +85,7 @@ describe('docs/errors.md', () => {
     const other = createMcpServer({ name: 'other', version: '1.0.0', tools: [query] });
     await using client = await testClient(server);
     await using another = await testClient(other);
-    const masked = /^The tool failed\. The server's log has the error under [0-9a-f]{8}/;
+    const masked = /^The tool failed\. See error [0-9a-f]{8}/;
     expect((await client.callTool('list')).text).toMatch(masked);
     expect((await another.callTool('query')).text).toMatch(masked);
   });

@@ -108,13 +108,13 @@ const child = (...types: ChildChange['type'][]): string =>
 
 describe('the child process machine', () => {
   test.each<[string, ChildChange['type'][]]>([
-    ['looking', ['child.ended', 'group.empty']],
+    ['resolving', ['child.ended', 'group.empty']],
     ['running', ['child.started', 'group.empty']],
     ['exited', ['child.started', 'child.ended']],
     ['emptied', ['child.started', 'child.ended', 'group.empty']],
-    ['over', ['child.abandoned', 'child.started']],
-    ['over', ['child.started', 'child.abandoned', 'child.ended']],
-    ['over', ['child.started', 'child.ended', 'group.empty', 'child.abandoned']],
+    ['abandoned', ['child.abandoned', 'child.started']],
+    ['abandoned', ['child.started', 'child.abandoned', 'child.ended']],
+    ['abandoned', ['child.started', 'child.ended', 'group.empty', 'child.abandoned']],
   ])('is %s after %j', (state, events) => {
     expect(child(...events)).toBe(state);
   });

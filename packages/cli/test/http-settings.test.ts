@@ -2,7 +2,8 @@ import { describe, expect, test } from 'vitest';
 import { readArguments } from '../src/options/arguments.ts';
 import type { ServeInvocation } from '../src/options/arguments.ts';
 
-const wish = (...args: readonly string[]) => (readArguments(args, {}) as ServeInvocation).http;
+const wish = (...args: readonly string[]) =>
+  (readArguments(['workspace', ...args], {}) as ServeInvocation).http;
 
 test.each([
   ['3000', 3000, undefined],

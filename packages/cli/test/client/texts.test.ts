@@ -97,7 +97,7 @@ describe('the target', () => {
     expect(read([], ['node', 'x.js'], [], ['PATH']).rest).toEqual([]);
     expect(() => read([], ['node'], [], ['NONE_SUCH'])).toThrow('the variable is not set');
     expect(() => read([], ['node'], [], ['PATH=/x'])).toThrow('must be a variable name');
-    expect(() => read(['mcp.json'], undefined, [], ['PATH'])).toThrow('behind --');
+    expect(() => read(['mcp.json'], undefined, [], ['PATH'])).toThrow('after --');
   });
 
   test('is a URL, with headers', () => {

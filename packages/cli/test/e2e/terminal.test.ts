@@ -15,7 +15,7 @@ describe.skipIf(!hasTerminals)('mcp-actors call at a terminal', () => {
     await shows('small-server asks: Your name?');
     await shows('name: ');
     press(key.enter);
-    await shows('name is needed');
+    await shows('name is required');
     await shows('name: ');
     press(`Ada${key.enter}`);
     const { code, screen } = await ended;

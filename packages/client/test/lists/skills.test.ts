@@ -351,8 +351,11 @@ describe('an entry is left out, told, and costs the others nothing', () => {
       entry({ frontmatter: { name: 'pdf-processing' } }),
       '"description" must be',
     ],
-    'without resources': [entry({ resources: undefined }), '"resources" must be a list or'],
-    'whose resources are a text': [entry({ resources: 'static' }), '"resources" must be a list or'],
+    'without resources': [entry({ resources: undefined }), '"resources" must be an array or'],
+    'whose resources are a text': [
+      entry({ resources: 'static' }),
+      '"resources" must be an array or',
+    ],
     'without its SKILL.md': [entry({ resources: [fileOf(formsUri, forms)] }), 'must have SKILL.md'],
     'with a file of another skill': [
       entry({ resources: [file, { ...file, uri: 'skill://other/SKILL.md' }] }),
@@ -373,7 +376,7 @@ describe('an entry is left out, told, and costs the others nothing', () => {
     'with a query': [entry({ resources: [file, { ...file, uri: `${root}/a?b` }] }), 'resources[1]'],
     'with a file twice': [
       entry({ resources: [file, { ...file, uri: `${root}/SKILL%2Emd` }] }),
-      'is there twice',
+      'must be unique',
     ],
     'with a digest in capitals': [
       entry({ resources: [{ ...file, digest: file.digest.toUpperCase() }] }),
@@ -384,13 +387,13 @@ describe('an entry is left out, told, and costs the others nothing', () => {
     'with half a byte': [entry({ resources: [{ ...file, size: 0.5 }] }), '"resources[0].size"'],
     'with too many bytes': [
       entry({ resources: [{ ...file, size: 16 * 1024 * 1024 + 1 }] }),
-      'more than 16777216 bytes',
+      'at most 16777216 bytes',
     ],
     'with too many files': [
       entry({
         resources: Array.from({ length: 513 }, (_, n) => ({ ...file, uri: `${root}/${n}` })),
       }),
-      'more than 512 files',
+      'at most 512 files',
     ],
   };
 

@@ -118,7 +118,7 @@ test('serves a client from request to deletion without actors, and reports the e
   // There was no stream for the notification.
   expect(facts).toEqual(['session.closed', 'pushes.lost']);
   expect(session().notify('notifications/x')).toBe(false);
-  const cause = { kind: 'shutdown', reason: 'The client has ended the session' };
+  const cause = { kind: 'shutdown', reason: 'The client ended the session' };
   expect(await session().closed).toEqual(cause);
   // Reading the actor still creates it, already ended.
   expect(session().actor.getSnapshot()).toMatchObject({ status: 'done', output: { cause } });

@@ -117,7 +117,7 @@ test('rejects a second initialize after initialized', async () => {
   const { id } = await greet();
   await send('POST', initialized, id);
   expect(await (await send('POST', initialize, id)).json()).toMatchObject({
-    error: { code: -32600, message: expect.stringContaining('initialized already') as string },
+    error: { code: -32600, message: expect.stringContaining('already been initialized') as string },
   });
 });
 

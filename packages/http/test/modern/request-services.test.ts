@@ -139,7 +139,7 @@ test.each([
   leaving.abort();
   await hasCome(left.catch(() => {}));
   expect(signals.map(({ aborted }) => aborted)).toEqual([isModern]);
-  if (isModern) expect(String(signals[0]?.reason)).toContain('The client has closed');
+  if (isModern) expect(String(signals[0]?.reason)).toContain('The client closed the connection');
   held.release();
   await ended.arrived();
 });

@@ -207,7 +207,9 @@ describe('OwnedSession', () => {
     written = away;
     await session.append(said(1));
     expect(asked.slice(1)).toEqual([['lacks log']]);
-    expect(warned).toEqual([expect.stringContaining('session s1 says is not kept')]);
+    expect(warned).toEqual([
+      expect.stringContaining('Events of the session s1 could not be stored'),
+    ]);
     await expect(tracked[0]).rejects.toBe(away);
   });
 

@@ -31,7 +31,7 @@ function start(...args: readonly string[]) {
 test('replay --step --inspect shows the played session, input by input', async (context) => {
   needsChromium(context);
   const file = join(folder, 'session.jsonl');
-  const recorded = start('--record', file);
+  const recorded = start('workspace', '--record', file);
   const introduction = initialize(1, { capabilities: { roots: {} } });
   recorded.child.stdin.write(`${JSON.stringify(introduction)}\n`);
   await once(recorded.child.stdout, 'data');
